@@ -5,7 +5,7 @@ import { Registry } from "prom-client";
 
 import { ClaimsLeader } from "../src/claims/leader/leader.ts";
 import { FollowedDefinitions } from "../src/cluster/definition-informer.ts";
-import { flatFileFolders } from "../src/cni/merge.ts";
+import { flatFileFolders } from "../src/cni/config/merge.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { EventRecorder } from "../src/kube/events/events.ts";
 import { Elector } from "../src/kube/leader.ts";

@@ -1,7 +1,7 @@
 // Ten thousand claims with their addresses, most of stopped VMs, and a controller that starts anew: how long until it is caught up.
 //
 // Caught up: it has made the claim of a VM that came while nobody led, and has looked at every other. From the start of the process on.
-import { formatDomain } from "../../src/api/domain.ts";
+import { formatDomain } from "../../src/api/pools/domain.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { previous } from "../../src/net/address.ts";
 import { parseCidr } from "../../src/net/prefix.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 
 import { Registry } from "prom-client";
 
-import { flatFileFolders } from "../../src/cni/merge.ts";
+import { flatFileFolders } from "../../src/cni/config/merge.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import type { Connection } from "../../src/kube/config/connect.ts";
 import { KubeClient } from "../../src/kube/rest.ts";

@@ -2,11 +2,11 @@ import { describe, expect, it, test } from "vitest";
 
 import { apiRefusalOf } from "../../test/api/refusal.ts";
 import { countOf } from "./fields.ts";
-import { holdKind } from "./hold.ts";
-import { ipPoolKind } from "./ip-pool.ts";
+import { holdKind } from "./holds/hold.ts";
+import { reservationKind } from "./holds/reservation.ts";
 import { apiVersionOf, type Kind, parseObject } from "./kind.ts";
-import { type NodeSlicePool, nodeSlicePoolKind } from "./node-slice-pool.ts";
-import { reservationKind } from "./reservation.ts";
+import { ipPoolKind } from "./pools/ip-pool.ts";
+import { type NodeSlicePool, nodeSlicePoolKind } from "./slices/node-slice-pool.ts";
 
 const object = (kind: Kind, rest: object) => ({
   apiVersion: apiVersionOf(kind),

@@ -1,8 +1,8 @@
 // Every kind that this system defines, in the order in which they are installed.
-import { holdKind } from "./hold.ts";
-import { ipPoolKind } from "./ip-pool.ts";
+import { holdKind } from "./holds/hold.ts";
+import { reservationKind } from "./holds/reservation.ts";
 import type { Kind } from "./kind.ts";
-import { nodeSlicePoolKind } from "./node-slice-pool.ts";
-import { reservationKind } from "./reservation.ts";
+import { ipPoolKind } from "./pools/ip-pool.ts";
+import { nodeSlicePoolKind } from "./slices/node-slice-pool.ts";
 
 export const kinds: readonly Kind[] = [ipPoolKind, reservationKind, nodeSlicePoolKind, holdKind];

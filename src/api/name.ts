@@ -1,6 +1,6 @@
 // What the API server allows as the name of an object: a DNS-1123 subdomain of at most 253 characters.
 import { ApiError } from "./error.ts";
-import { hashLabel } from "./owner-record.ts";
+import { hashLabel } from "./holds/owner-record.ts";
 
 export const longestName = 253;
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;

@@ -3,7 +3,7 @@
 // Read leniently: it is written by others, and what cannot be read proves nothing. Promised: an entry that is returned has an
 // interface or a network name, and only addresses that parse.
 import type { Address } from "../net/address.ts";
-import { tryAddress } from "./address-name.ts";
+import { tryAddress } from "./holds/address-name.ts";
 
 const annotations = ["k8s.v1.cni.cncf.io/network-status", "k8s.v1.cni.cncf.io/networks-status"];
 

@@ -1,5 +1,5 @@
 // The table of `holdfast pools`. Pure.
-import { formatDomain } from "../api/domain.ts";
+import { formatDomain } from "../api/pools/domain.ts";
 import { usableOf } from "../ipam/definition.ts";
 import { columnLines } from "../log/columns.ts";
 import { sizeOf } from "../net/interval.ts";

@@ -1,8 +1,8 @@
+import { machineOf } from "../api/claims/claim-family.ts";
+import { nicOfIdentity } from "../api/claims/claim-marks.ts";
 // Who holds an address, or what a pod holds: lines for `holdfast who`. Pure.
-import { tryAddress } from "../api/address-name.ts";
-import { machineOf } from "../api/claim-family.ts";
-import { nicOfIdentity } from "../api/claim-marks.ts";
-import { formatDomain } from "../api/domain.ts";
+import { tryAddress } from "../api/holds/address-name.ts";
+import { formatDomain } from "../api/pools/domain.ts";
 import type { Hold, HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, type Owner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";

@@ -1,8 +1,8 @@
+import { ipamClaimKind } from "../api/claims/ipam-claim.ts";
 // The CustomResourceDefinition of IPAMClaim, which is the multi-network standard's: put where there is none. Promised: one
 // that is there is replaced only if it is ours (holdfast.io/crd-revision), of an earlier revision, with the same versions.
 // Any other may be newer than what we know, and to replace it would drop fields of every claim.
 import { definitionOf } from "../api/definition.ts";
-import { ipamClaimKind } from "../api/ipam-claim.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import { isApiError } from "../kube/errors.ts";
 import { lookUp } from "../kube/look-up.ts";
@@ -11,7 +11,7 @@ import { defineResource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 
 export const crdRevisionAnnotation = `${holdfastGroup}/crd-revision`;
-/** Rises with every change of what src/api/ipam-claim.ts says: v0.5.1 of the standard's definition is 1. */
+/** Rises with every change of what src/api/claims/ipam-claim.ts says: v0.5.1 of the standard's definition is 1. */
 const revision = 1;
 
 export interface ClaimDefinition extends KubeObject {

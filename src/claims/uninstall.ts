@@ -1,7 +1,7 @@
 // Lets go of every claim before Holdfast is removed: our finalizer falls, the claim and its status stay.
 // Promised: nothing but our finalizer is touched, each at the object that was read. It refuses while a controller leads, which would put
 // them back. Not promised: that an address stays with its VM afterwards: what no longer protects it is said before anything is written.
-import { claimFinalizer } from "../api/claim-marks.ts";
+import { claimFinalizer } from "../api/claims/claim-marks.ts";
 import { describeObject } from "../api/metadata.ts";
 import { ipamClaims, leases, type StoredClaim } from "../cluster/resources.ts";
 import { type Clock, sleep } from "../kube/clock.ts";

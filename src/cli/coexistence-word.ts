@@ -1,5 +1,5 @@
 // Saying the operator's word on coexistence, and looking at what came of it: the state, the daemons' Leases, signs of whereabouts.
-import { seenAnnotation } from "../api/node-lease.ts";
+import { seenAnnotation } from "../api/slices/node-lease.ts";
 import { type Finding, found } from "../check/finding.ts";
 import { begunAt, inForce, poolNamespaceOf, readWord, type Word, wordData } from "../cluster/coexistence-word.ts";
 import { freshMs, nodeOfLease, renewTimeOf } from "../cluster/fencing.ts";

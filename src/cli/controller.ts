@@ -1,7 +1,7 @@
 // `holdfast controller`: the leader of a cluster. Mirrors, free maps, the shared state, leak collection.
 import { Command, Option } from "commander";
 
-import { persistenceLabelName } from "../api/claim-marks.ts";
+import { persistenceLabelName } from "../api/claims/claim-marks.ts";
 import { type GateMode, gateModes } from "../claims/leader/feature-gate.ts";
 import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
 import { type Level, levels } from "../log/log.ts";

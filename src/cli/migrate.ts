@@ -1,7 +1,7 @@
 // `holdfast migrate`: the commands. What they do is src/transfer's; the connection comes in bin/transfer.ts.
 import { Command, Option } from "commander";
 
-import { type PoolNaming, poolNamings } from "../api/pool-name.ts";
+import { type PoolNaming, poolNamings } from "../api/pools/pool-name.ts";
 import { type Destination, destinations, type Goal } from "../transfer/plan/goal.ts";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";

@@ -1,7 +1,7 @@
 // `holdfast node`: the daemon of one node, which the CNI plugin asks.
 import { Command, Option } from "commander";
 
-import { flatFileFolders } from "../cni/merge.ts";
+import { flatFileFolders } from "../cni/config/merge.ts";
 import { type Level, levels } from "../log/log.ts";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";

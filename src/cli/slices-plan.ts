@@ -2,10 +2,10 @@
 import { Command, Option } from "commander";
 
 import { countOf } from "../api/fields.ts";
+import { parseIpamConfig } from "../cni/config/ipam-config.ts";
+import { parseNetwork } from "../cni/config/network.ts";
+import { poolDefinitionOf } from "../cni/config/pool-definition.ts";
 import { CniError } from "../cni/error.ts";
-import { parseIpamConfig } from "../cni/ipam-config.ts";
-import { parseNetwork } from "../cni/network.ts";
-import { poolDefinitionOf } from "../cni/pool-definition.ts";
 import { reservationsOf, usableOf } from "../ipam/definition.ts";
 import { difference, type IntervalSet } from "../net/interval-set.ts";
 import type { Prefix } from "../net/prefix.ts";

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 
-import { nodeLeaseName } from "../api/node-lease.ts";
+import { nodeLeaseName } from "../api/slices/node-lease.ts";
 import type { Lease } from "../kube/lease.ts";
 import * as fencing from "./fencing.ts";
 import { defaultRules, fencedWhy, freshMs, type NodeSigns, nodeOfLease, noteOn, standingOf } from "./fencing.ts";

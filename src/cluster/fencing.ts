@@ -11,7 +11,7 @@ import {
   nodeLeaseName,
   seenAnnotation,
   slicesAnnotation,
-} from "../api/node-lease.ts";
+} from "../api/slices/node-lease.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import { picked } from "./slice-object.ts";

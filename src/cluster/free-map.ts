@@ -1,7 +1,7 @@
 // The free map of a pool: a ConfigMap by which the leader tells daemons what is taken, so that they need not list it all.
 // A hint: a daemon that goes by an old map pays with a 409, never with a duplicate. Promised: at most 16 KiB of data; up to
 // `completeThrough` every interval that was given is in it, and beyond it nothing is said. What cannot be read is as none.
-import { hashLabel } from "../api/owner-record.ts";
+import { hashLabel } from "../api/holds/owner-record.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { type Address, fromBigInt, parseAddress, toBigInt } from "../net/address.ts";
 import { NetError } from "../net/error.ts";

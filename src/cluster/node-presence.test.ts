@@ -1,7 +1,7 @@
 // What counts as silence: only the time in which somebody could be heard.
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { leaseNodeAnnotation, nodeLeaseName } from "../api/node-lease.ts";
+import { leaseNodeAnnotation, nodeLeaseName } from "../api/slices/node-lease.ts";
 import type { InformerHandler } from "../kube/cache/informer.ts";
 import { type Indexes, Store } from "../kube/cache/store.ts";
 import type { Lease } from "../kube/lease.ts";

@@ -2,7 +2,7 @@
 // controller, so that one that begins to lead has listened already.
 // Promised: time counts as silence only while somebody was heard. Where no Lease at all is renewed (the API server is away, this process
 // slept, a watch hangs) nobody could have been, and every silence begins anew. Not promised: freshness; whoever frees asks again.
-import { nodeLeaseName } from "../api/node-lease.ts";
+import { nodeLeaseName } from "../api/slices/node-lease.ts";
 import type { Informer, InformerEvent } from "../kube/cache/informer.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Lease } from "../kube/lease.ts";

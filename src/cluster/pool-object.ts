@@ -1,13 +1,13 @@
 // The IPPool object of a range: found under any of its names, or created.
-// Promised: it is the pool that was meant (src/api/pool-identity.ts), or a refusal. Many may ask at once: one creates, the
+// Promised: it is the pool that was meant (src/api/pools/pool-identity.ts), or a refusal. Many may ask at once: one creates, the
 // others find. A namesake under another scheme's name is another's and is passed over; under the name to write it is refused.
 import { ApiError as BadObject } from "../api/error.ts";
-import { domainAnnotation } from "../api/hold-marks.ts";
-import { type IPPool, ipPoolKind, type PoolAllocation } from "../api/ip-pool.ts";
+import { domainAnnotation } from "../api/holds/hold-marks.ts";
 import { parseObject } from "../api/kind.ts";
-import { isAdopted, markedDomain } from "../api/pool-domain.ts";
-import { assertPoolIs, identityAnnotations } from "../api/pool-identity.ts";
-import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../api/pool-name.ts";
+import { type IPPool, ipPoolKind, type PoolAllocation } from "../api/pools/ip-pool.ts";
+import { isAdopted, markedDomain } from "../api/pools/pool-domain.ts";
+import { assertPoolIs, identityAnnotations } from "../api/pools/pool-identity.ts";
+import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../api/pools/pool-name.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
 import { lookUp } from "../kube/look-up.ts";

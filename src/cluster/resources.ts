@@ -1,12 +1,12 @@
+import { type IpamClaim, ipamClaimKind } from "../api/claims/ipam-claim.ts";
+import type { VirtualMachine, VirtualMachineInstance } from "../api/claims/kubevirt.ts";
 // The kinds that ledgers, reconcilers and tools speak of to the API server, typed as far as we read them. Objects of our own
 // kinds come unchecked from the server: `parseObject` (src/api) checks one where its content decides something.
-import { holdKind, type HoldObject } from "../api/hold.ts";
-import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
-import { type IpamClaim, ipamClaimKind } from "../api/ipam-claim.ts";
+import { holdKind, type HoldObject } from "../api/holds/hold.ts";
+import { type Reservation, reservationKind } from "../api/holds/reservation.ts";
 import type { Kind, KindObject } from "../api/kind.ts";
-import type { VirtualMachine, VirtualMachineInstance } from "../api/kubevirt.ts";
-import { type NodeSlicePool, nodeSlicePoolKind } from "../api/node-slice-pool.ts";
-import { type Reservation, reservationKind } from "../api/reservation.ts";
+import { type IPPool, ipPoolKind } from "../api/pools/ip-pool.ts";
+import { type NodeSlicePool, nodeSlicePoolKind } from "../api/slices/node-slice-pool.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { defineResource, type Resource } from "../kube/resource.ts";

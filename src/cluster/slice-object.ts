@@ -1,7 +1,7 @@
 // The IPPool of a slice, read and made, for the leader, the nodes and the commands. Its name is the one that whereabouts gives it, so that one that whereabouts made is the same object.
-import { domainAnnotation, networkAnnotation, nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
+import { domainAnnotation, networkAnnotation, nodeLabel, nodeLabelName } from "../api/holds/hold-marks.ts";
 import { holdfastGroup } from "../api/kind.ts";
-import { poolName } from "../api/pool-name.ts";
+import { poolName } from "../api/pools/pool-name.ts";
 import {
   grantAnnotation,
   nodeWordAnnotation,
@@ -12,7 +12,7 @@ import {
   sliceLabelName,
   slicedRangeAnnotation,
   slicePoolAnnotation,
-} from "../api/slice-grant.ts";
+} from "../api/slices/slice-grant.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import { parseCidr, type Prefix } from "../net/prefix.ts";

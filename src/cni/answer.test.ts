@@ -5,10 +5,10 @@ import { decide } from "../ipam/decide.ts";
 import { Pool } from "../ipam/pool.ts";
 import { parseAddress } from "../net/address.ts";
 import { answerOf } from "./answer.ts";
+import { parseIpamConfig } from "./config/ipam-config.ts";
+import { parseNetwork } from "./config/network.ts";
+import { poolDefinitionOf, wantOf } from "./config/pool-definition.ts";
 import { type AttachmentInvocation, ownerOf, parseInvocation } from "./invocation.ts";
-import { parseIpamConfig } from "./ipam-config.ts";
-import { parseNetwork } from "./network.ts";
-import { poolDefinitionOf, wantOf } from "./pool-definition.ts";
 import { formatResult } from "./result.ts";
 import { staticRequests } from "./static-request.ts";
 

@@ -1,9 +1,9 @@
 // The result of an ADD from what was allocated: the ranges' addresses in their order, then the static ones that are in no range.
 import type { Address } from "../net/address.ts";
+import type { IpamConfig } from "./config/ipam-config.ts";
+import { gatewayOf } from "./config/pool-definition.ts";
+import type { IpamRange } from "./config/range.ts";
 import { CniError, errorCodes } from "./error.ts";
-import type { IpamConfig } from "./ipam-config.ts";
-import { gatewayOf } from "./pool-definition.ts";
-import type { IpamRange } from "./range.ts";
 import type { CniResult, ResultIp } from "./result.ts";
 import type { StaticRequest } from "./static-request.ts";
 

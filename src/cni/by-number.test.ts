@@ -6,9 +6,9 @@ import { decide } from "../ipam/decide.ts";
 import { Pool } from "../ipam/pool.ts";
 import { parseAddress } from "../net/address.ts";
 import { consentFault, placeFault } from "./by-number.ts";
-import { parseIpamConfig } from "./ipam-config.ts";
-import { parseNetwork } from "./network.ts";
-import { poolDefinitionOf, wantOf } from "./pool-definition.ts";
+import { parseIpamConfig } from "./config/ipam-config.ts";
+import { parseNetwork } from "./config/network.ts";
+import { poolDefinitionOf, wantOf } from "./config/pool-definition.ts";
 
 const configOf = (ipam: object, more: object = {}) =>
   parseIpamConfig(parseNetwork(JSON.stringify({ name: "lan", ...more, ipam: { type: "holdfast", ...ipam } }))).config;

@@ -5,8 +5,8 @@
 import { type Address, equal } from "../net/address.ts";
 import { includes } from "../net/interval.ts";
 import { contains } from "../net/prefix.ts";
-import type { IpamConfig } from "./ipam-config.ts";
-import { gives, type IpamRange } from "./range.ts";
+import type { IpamConfig } from "./config/ipam-config.ts";
+import { gives, type IpamRange } from "./config/range.ts";
 
 /** One interface has no use for more, and each is a record that no other pod can have. */
 export const maxRequested = 16;

@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { parseAddress } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
 import { assertUnchanged, compareResults } from "./check.ts";
+import type { Route } from "./config/route.ts";
 import type { CniResult, ResultInterface, ResultIp } from "./result.ts";
-import type { Route } from "./route.ts";
 
 function ip(text: string, gateway?: string, index?: number): ResultIp {
   return {

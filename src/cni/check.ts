@@ -4,9 +4,9 @@
 // added is theirs: the bridge plugin sets a gateway where IPAM gave none, chained plugins add routes, and prevResult also lists
 // the addresses of other interfaces (CNI 1.1.0, section 2 "CHECK": later plugins may have modified networking).
 import { equal } from "../net/address.ts";
+import { formatCidr, type Route } from "./config/route.ts";
 import { CniError, errorCodes } from "./error.ts";
 import type { CniResult, ResultIp } from "./result.ts";
-import { formatCidr, type Route } from "./route.ts";
 
 export type Difference =
   | { readonly kind: "address-not-in-result"; readonly message: string }

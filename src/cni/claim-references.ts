@@ -1,5 +1,5 @@
 // Which claims a pod refers to. Pure and lenient: an annotation that cannot be read refers to nothing, and its ADD says what is wrong.
-import { primaryClaimAnnotation } from "../api/claim-marks.ts";
+import { primaryClaimAnnotation } from "../api/claims/claim-marks.ts";
 import { CniError } from "./error.ts";
 import { type SelectingPod, selectionsOf } from "./selection.ts";
 

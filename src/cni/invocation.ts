@@ -4,8 +4,8 @@
 // because of what it was given. Nothing is read but the variables that are handed in.
 import type { PodOwner } from "../ipam/owner.ts";
 import { type CniArgs, parseArguments } from "./arguments.ts";
+import { Findings } from "./config/findings.ts";
 import { CniError, errorCodes } from "./error.ts";
-import { Findings } from "./findings.ts";
 import { type Command, commands } from "./version.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,12 +1,12 @@
 // prevResult: the result of an earlier ADD as the runtime hands it back, in any version's form.
 import type { Family } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
+import { Findings } from "./config/findings.ts";
+import type { NetworkConfig } from "./config/network.ts";
+import { type Dns, optionalAddress, parseRoute, type Route } from "./config/route.ts";
 import { CniError, errorCodes } from "./error.ts";
-import { Findings } from "./findings.ts";
 import { isObject, type JsonObject, show, textOf } from "./json.ts";
-import type { NetworkConfig } from "./network.ts";
 import type { CniResult, ResultInterface, ResultIp } from "./result.ts";
-import { type Dns, optionalAddress, parseRoute, type Route } from "./route.ts";
 import { atLeast, parseVersion, type SpecVersion } from "./version.ts";
 
 /**

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 
 import { parseAddress } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
+import { parseNetwork } from "./config/network.ts";
 import type { CniError } from "./error.ts";
-import { parseNetwork } from "./network.ts";
 import { parsePreviousResult, requirePreviousResult } from "./previous-result.ts";
 import { type CniResult, formatResult } from "./result.ts";
 import { atLeast, specVersions } from "./version.ts";

@@ -4,8 +4,8 @@
 // From 1.0.0: `ips` without it. Attributes that a later version added to interfaces are left out in earlier ones.
 import type { Address, Family } from "../net/address.ts";
 import type { Cidr } from "../net/prefix.ts";
+import { type Dns, formatCidr, formatRoute, type Route } from "./config/route.ts";
 import type { JsonObject } from "./json.ts";
-import { type Dns, formatCidr, formatRoute, type Route } from "./route.ts";
 import { atLeast, type SpecVersion } from "./version.ts";
 
 export interface ResultIp {

@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
+import { parseIpamConfig } from "./config/ipam-config.ts";
+import { parseNetwork } from "./config/network.ts";
+import { formatCidr } from "./config/route.ts";
 import { CniError } from "./error.ts";
-import { parseIpamConfig } from "./ipam-config.ts";
-import { parseNetwork } from "./network.ts";
-import { formatCidr } from "./route.ts";
 import { type StaticRequest, staticRequests } from "./static-request.ts";
 import type { StaticInputs } from "./static-source.ts";
 

@@ -6,10 +6,10 @@
 import { type Address, equal, parseAddress } from "../net/address.ts";
 import { type Cidr, contains, parseCidr, Prefix } from "../net/prefix.ts";
 import { consentFault, maxRequested, placeFault } from "./by-number.ts";
+import { Findings } from "./config/findings.ts";
+import type { IpamConfig } from "./config/ipam-config.ts";
+import { gives } from "./config/range.ts";
 import { errorCodes, type Problem } from "./error.ts";
-import { Findings } from "./findings.ts";
-import type { IpamConfig } from "./ipam-config.ts";
-import { gives } from "./range.ts";
 import { claimsOf, type Claim, type StaticInputs, type StaticSource } from "./static-source.ts";
 import { atLeast } from "./version.ts";
 

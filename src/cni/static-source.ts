@@ -2,10 +2,10 @@
 import type { Address } from "../net/address.ts";
 import type { CniArgs } from "./arguments.ts";
 import { maxRequested } from "./by-number.ts";
-import type { Findings } from "./findings.ts";
-import type { IpamConfig } from "./ipam-config.ts";
+import type { Findings } from "./config/findings.ts";
+import type { IpamConfig } from "./config/ipam-config.ts";
+import { formatCidr } from "./config/route.ts";
 import { isObject, type JsonObject } from "./json.ts";
-import { formatCidr } from "./route.ts";
 
 export type StaticSource =
   | "ipam.addresses"

@@ -1,6 +1,6 @@
 // What the leader tells every daemon (ConfigMap holdfast-state). What is not told is not known, and nothing is handed out of shared
 // ranges before it is; what is given back meanwhile goes by the last word, and by the careful one where there was none.
-import { sliceUseKey } from "../api/node-lease.ts";
+import { sliceUseKey } from "../api/slices/node-lease.ts";
 import { type ClaimsState, readClaimsState } from "../cluster/claims-state.ts";
 import { inForce, poolNamespaceKey, poolNamespaceOf, readWord } from "../cluster/coexistence-word.ts";
 import type { ConfigMap } from "../cluster/resources.ts";

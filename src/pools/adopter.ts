@@ -1,7 +1,7 @@
 // Adopts pools: a hold for every entry that has none, in the domain in which the pool's addresses are handed out.
-import { formatDomain } from "../api/domain.ts";
-import type { IPPool } from "../api/ip-pool.ts";
-import { markedDomain } from "../api/pool-domain.ts";
+import { formatDomain } from "../api/pools/domain.ts";
+import type { IPPool } from "../api/pools/ip-pool.ts";
+import { markedDomain } from "../api/pools/pool-domain.ts";
 import { poolObject } from "../cluster/pool-object.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import type { KubeClient } from "../kube/rest.ts";

@@ -1,10 +1,10 @@
 // What the leader follows of the cluster: informers over everything that an address's life depends on, trimmed to what is read,
 // and the roster of holds made from them.
 // Promised: nothing is told before all of it has been listed once. Not promised: freshness; whoever frees reads again.
-import { nodeLabelName, usedByAnnotation } from "../api/hold-marks.ts";
-import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
+import { nodeLabelName, usedByAnnotation } from "../api/holds/hold-marks.ts";
 import { parseObject } from "../api/kind.ts";
-import { sliceLabelName } from "../api/slice-grant.ts";
+import { type IPPool, ipPoolKind } from "../api/pools/ip-pool.ts";
+import { sliceLabelName } from "../api/slices/slice-grant.ts";
 import { defaultRules, type FenceRules, nodeOfLease, trimLease } from "../cluster/fencing.ts";
 import { Presence } from "../cluster/node-presence.ts";
 import * as kinds from "../cluster/resources.ts";

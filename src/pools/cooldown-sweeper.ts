@@ -1,6 +1,6 @@
 // Deletes the objects of addresses that have cooled down. Each delete is guarded by uid and resourceVersion: an object that an
 // owner has taken back meanwhile stays.
-import { preconditionsOf } from "../api/version.ts";
+import { preconditionsOf } from "../api/holds/version.ts";
 import { holds, reservations } from "../cluster/resources.ts";
 import { inParallel } from "../kube/in-parallel.ts";
 import type { Resource } from "../kube/resource.ts";

@@ -1,10 +1,10 @@
 // A pod as the leader keeps it: cut down to what is read of it, and found by the VMI and the claims it is about. One informer serves leak
 // collection and claims, since a cluster has as many pods as anything.
-import { primaryClaimAnnotation } from "../api/claim-marks.ts";
-import { createdByLabelName, domainAnnotationName, launcherLabelName } from "../api/kubevirt.ts";
-import { launchedBy } from "../api/launcher-pod.ts";
+import { primaryClaimAnnotation } from "../api/claims/claim-marks.ts";
+import { createdByLabelName, domainAnnotationName, launcherLabelName } from "../api/claims/kubevirt.ts";
+import { launchedBy } from "../api/claims/launcher-pod.ts";
+import { mirrorAnnotation } from "../api/holds/pod-uid.ts";
 import { statusAnnotation } from "../api/network-status.ts";
-import { mirrorAnnotation } from "../api/pod-uid.ts";
 import type { Pod } from "../cluster/resources.ts";
 import { picked } from "../cluster/slice-object.ts";
 import { claimReferencesOf } from "../cni/claim-references.ts";

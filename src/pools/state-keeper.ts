@@ -4,10 +4,10 @@
 // a look that failed changes nothing. Until the first look ends the word of the leader before counts, as daemons act on it; without one, coexistence
 // counts as on, and who would act by it waits (`known`): marks of coexistence on our own holds would decide the word. A word is written before pools
 // change by it.
-import { keptFinalizer } from "../api/hold-marks.ts";
-import type { IPPool } from "../api/ip-pool.ts";
-import { seenAnnotation } from "../api/node-lease.ts";
-import { isAdopted } from "../api/pool-domain.ts";
+import { keptFinalizer } from "../api/holds/hold-marks.ts";
+import type { IPPool } from "../api/pools/ip-pool.ts";
+import { isAdopted } from "../api/pools/pool-domain.ts";
+import { seenAnnotation } from "../api/slices/node-lease.ts";
 import {
   begun,
   begunAt,

@@ -1,5 +1,5 @@
 // Who may cut ranges into slices, and how many: none that another namespace hands out, at a bounded cost (docs/node-slices.md). Pure.
-import type { Definition } from "../cni/definitions.ts";
+import type { Definition } from "../cni/config/definitions.ts";
 
 export interface CutRules {
   /** Namespaces whose definitions may cut ranges in every namespace of pools; others only in their own (`pool_namespace: nad`). */

@@ -1,7 +1,7 @@
 // Who is waited for before a free block is given, and what only a journal has.
 import { expect, it } from "vitest";
 
-import { journalAnnotation, leaseNodeAnnotation, nodeLeaseName, writeJournalSlices } from "../api/node-lease.ts";
+import { journalAnnotation, leaseNodeAnnotation, nodeLeaseName, writeJournalSlices } from "../api/slices/node-lease.ts";
 import { ManualClock } from "../kube/manual-clock.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { Journals } from "./journals.ts";

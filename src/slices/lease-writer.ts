@@ -6,7 +6,7 @@ import {
   sliceUseKey,
   slicesAnnotation,
   writeNodeSlices,
-} from "../api/node-lease.ts";
+} from "../api/slices/node-lease.ts";
 import { goneSinceAnnotation, goneSinceMs, noteOn, trimLease } from "../cluster/fencing.ts";
 import { leases } from "../cluster/resources.ts";
 import { readSlice, type SliceObject } from "../cluster/slice-object.ts";

@@ -1,8 +1,8 @@
 // Which NodeSlicePool a wish has: the one that is there, or a new name (docs/decisions/0013). Pure. Promised: no two wishes get one pool;
 // a pool keeps its name as long as it is, since journals name their domain by it.
 import { ApiError } from "../api/error.ts";
-import { poolName } from "../api/pool-name.ts";
-import { nodeSlicePoolName } from "../api/slice-name.ts";
+import { poolName } from "../api/pools/pool-name.ts";
+import { nodeSlicePoolName } from "../api/slices/slice-name.ts";
 import { type ExistingPool, poolOf, type Wish } from "./wishes.ts";
 
 /** Key of the result: that of the wish. Value: the pool's name, in the wish's namespace. */

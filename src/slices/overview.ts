@@ -1,8 +1,8 @@
 // All pools at a glance: what definitions ask for, the state of each range, the last plans, and which pools are to be looked at.
-import { sliceUseKey } from "../api/node-lease.ts";
-import { floatingNode } from "../api/slice-grant.ts";
+import { sliceUseKey } from "../api/slices/node-lease.ts";
+import { floatingNode } from "../api/slices/slice-grant.ts";
 import { readSlice } from "../cluster/slice-object.ts";
-import { readDefinitions } from "../cni/definitions.ts";
+import { readDefinitions } from "../cni/config/definitions.ts";
 import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { formatInterval } from "../net/interval.ts";

@@ -1,5 +1,5 @@
 // The NodeSlicePool, read and made. What whereabouts wrote is read too: entries without a node are slices that nobody has.
-import { networkAnnotation } from "../api/hold-marks.ts";
+import { networkAnnotation } from "../api/holds/hold-marks.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import type { StoredSlicePool } from "../cluster/resources.ts";
 import { prefixOf } from "../cluster/slice-object.ts";

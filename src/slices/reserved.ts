@@ -2,9 +2,9 @@
 // and what its answer has beyond the informers counts until they catch up or a later answer lacks it. Read on demand: most clusters have no slices.
 //
 // Promised: after `refresh`, every address whose object existed at the call, cooling ones too, is reserved until its object is gone.
-import { tryAddress } from "../api/address-name.ts";
-import { parseDomain } from "../api/domain.ts";
-import { readPoolName } from "../api/pool-name.ts";
+import { tryAddress } from "../api/holds/address-name.ts";
+import { parseDomain } from "../api/pools/domain.ts";
+import { readPoolName } from "../api/pools/pool-name.ts";
 import type { StoredHold, StoredReservation } from "../cluster/resources.ts";
 import type { SliceObject } from "../cluster/slice-object.ts";
 import type { Domain } from "../ipam/ledger.ts";

@@ -1,6 +1,6 @@
 // Writes of slice objects: made, taken over from whereabouts, granted, removed. Promised: a grant changes, and an object goes, only as it was
 // when that was decided; the outcome of a write whose answer was lost is known before the next plan.
-import { grantAnnotation, sliceLabelName, type SliceGrant, writeGrant } from "../api/slice-grant.ts";
+import { grantAnnotation, sliceLabelName, type SliceGrant, writeGrant } from "../api/slices/slice-grant.ts";
 import { ipPools, leases, type StoredPool } from "../cluster/resources.ts";
 import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "../cluster/slice-object.ts";
 import { isApiError } from "../kube/errors.ts";

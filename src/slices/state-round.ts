@@ -2,10 +2,10 @@
 //
 // Promised: nothing is written while handing out is paused; while whereabouts is active only a missing `sliced`, as it is on record.
 // A phase is on its NodeSlicePool before a daemon is told. The leader rests where the state cannot be read: it may be paused.
-import { networkAnnotation } from "../api/hold-marks.ts";
-import { readSeen, seenAnnotation } from "../api/node-lease.ts";
-import { readPoolName } from "../api/pool-name.ts";
-import { sliceLabelName } from "../api/slice-grant.ts";
+import { networkAnnotation } from "../api/holds/hold-marks.ts";
+import { readPoolName } from "../api/pools/pool-name.ts";
+import { readSeen, seenAnnotation } from "../api/slices/node-lease.ts";
+import { sliceLabelName } from "../api/slices/slice-grant.ts";
 import { configMaps, ipPools, type ConfigMap } from "../cluster/resources.ts";
 import { prefixOf } from "../cluster/slice-object.ts";
 import {

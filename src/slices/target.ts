@@ -1,8 +1,8 @@
 // What each NodeSlicePool should be: the wishes of the definitions with their pools, and pools that nobody wishes any more. Pure.
-import { domainOfPool } from "../api/domain.ts";
-import { poolName } from "../api/pool-name.ts";
+import { domainOfPool } from "../api/pools/domain.ts";
+import { poolName } from "../api/pools/pool-name.ts";
 import type { SliceObject } from "../cluster/slice-object.ts";
-import type { DefinitionObject } from "../cni/definitions.ts";
+import type { DefinitionObject } from "../cni/config/definitions.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { prefixesOf } from "../net/cover.ts";
 import { IntervalSet } from "../net/interval-set.ts";

@@ -1,6 +1,6 @@
 // One term of a leader of slices: from the moment it leads, with lists made after that, until it does not any more.
-import { journalAnnotation, seenAnnotation } from "../api/node-lease.ts";
-import { grantAnnotation } from "../api/slice-grant.ts";
+import { journalAnnotation, seenAnnotation } from "../api/slices/node-lease.ts";
+import { grantAnnotation } from "../api/slices/slice-grant.ts";
 import { nodeOfLease } from "../cluster/fencing.ts";
 import type { Node, StoredPool } from "../cluster/resources.ts";
 import { readSlice } from "../cluster/slice-object.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 
-import { readDefinitions } from "../cni/definitions.ts";
+import { readDefinitions } from "../cni/config/definitions.ts";
 import { formatInterval } from "../net/interval.ts";
 import { overlaps, parsePrefix } from "../net/prefix.ts";
 import { defaultCutLimits, trustedNamespaces } from "./consent.ts";

@@ -2,10 +2,10 @@
 //
 // Promised: the order of definitions and pools does not matter; no two wishes of a namespace and network_name overlap. Where definitions
 // disagree the existing pool counts, else the oldest definition. What another namespace had on record before is not cut; slices stay.
-import { shortened, sliceUseKey } from "../api/node-lease.ts";
-import type { Definition } from "../cni/definitions.ts";
-import { usefulOf } from "../cni/pool-definition.ts";
-import type { IpamRange } from "../cni/range.ts";
+import { shortened, sliceUseKey } from "../api/slices/node-lease.ts";
+import type { Definition } from "../cni/config/definitions.ts";
+import { usefulOf } from "../cni/config/pool-definition.ts";
+import type { IpamRange } from "../cni/config/range.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { comparePrefixes, overlaps, type Prefix } from "../net/prefix.ts";
 import { administers, type CutRules, excessOf, namespaceOf, type Objection, objectionTo } from "./consent.ts";

@@ -1,6 +1,6 @@
 // Slice objects, NodeSlicePools and Leases of nodes that the leader follows, with its own writes. Promised: once `ready`, nothing that an
 // earlier leader wrote is missing, since the list is made after this one leads.
-import { sliceLabelName } from "../api/slice-grant.ts";
+import { sliceLabelName } from "../api/slices/slice-grant.ts";
 import { nodeOfLease, trimLease } from "../cluster/fencing.ts";
 import * as kinds from "../cluster/resources.ts";
 import { readSlice, trimSlice } from "../cluster/slice-object.ts";

@@ -1,6 +1,6 @@
 // What claims have become since a migration. Going back takes it along: a VM that was started or migrated meanwhile has other pods than the record says,
 // and a claim that was made anew has another UID, while the address is the same. Pure.
-import { coolingOf, networkAnnotation, ownerKindAnnotation, poolAnnotation } from "../api/hold-marks.ts";
+import { coolingOf, networkAnnotation, ownerKindAnnotation, poolAnnotation } from "../api/holds/hold-marks.ts";
 import type { Plan } from "./plan/plan.ts";
 import { objectId, type Survey } from "./plan/survey.ts";
 import type { AddressObject } from "./record/record-object.ts";

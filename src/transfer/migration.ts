@@ -1,5 +1,5 @@
 // What the way there (apply.ts) and the way back (rollback.ts) of a migration have in common.
-import { leaseName } from "../api/slice-name.ts";
+import { leaseName } from "../api/slices/slice-name.ts";
 import { namespaces } from "../cluster/resources.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";

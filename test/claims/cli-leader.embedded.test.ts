@@ -1,7 +1,7 @@
 // `holdfast adopt` and `holdfast claims takeover` while a leader works on the same claims: what they move, it keeps.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import * as marks from "../../src/api/claim-marks.ts";
+import * as marks from "../../src/api/claims/claim-marks.ts";
 import { planAdoption } from "../../src/claims/moves/adopt.ts";
 import { moveAll, type MovingReport } from "../../src/claims/moves/move-all.ts";
 import type { Verdict } from "../../src/claims/moves/move.ts";

@@ -1,8 +1,8 @@
 // Claims on a network that is cut into slices of nodes: their addresses are of no node, and follow them.
 import { afterAll, beforeAll, expect, it } from "vitest";
 
+import { ipamClaimKind } from "../../src/api/claims/ipam-claim.ts";
 import { definitionOf } from "../../src/api/definition.ts";
-import { ipamClaimKind } from "../../src/api/ipam-claim.ts";
 import { ipamClaims, pods } from "../../src/cluster/resources.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";

@@ -1,7 +1,7 @@
 // Who owns a claim cannot be told, or is told wrongly: nothing is freed by that.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import * as marks from "../../src/api/claim-marks.ts";
+import * as marks from "../../src/api/claims/claim-marks.ts";
 import { readClaimsState } from "../../src/cluster/claims-state.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import type { Transport } from "../../src/kube/transport/transport.ts";

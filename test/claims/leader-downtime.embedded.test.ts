@@ -2,7 +2,7 @@
 // the same end.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { claimOwnerAnnotation } from "../../src/api/claim-marks.ts";
+import { claimOwnerAnnotation } from "../../src/api/claims/claim-marks.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";

@@ -1,7 +1,7 @@
 // When claims are made at all: the gate, labels, quotas, kinds that come later; and what stands beside us.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import * as marks from "../../src/api/claim-marks.ts";
+import * as marks from "../../src/api/claims/claim-marks.ts";
 import { readClaimsState } from "../../src/cluster/claims-state.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import * as marks from "../../src/api/claim-marks.ts";
+import * as marks from "../../src/api/claims/claim-marks.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";

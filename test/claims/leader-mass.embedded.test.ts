@@ -1,7 +1,7 @@
 // VMs that are gone all at once, as a leader finds them that comes back: nothing of their namespace is freed until somebody says so.
 import { afterEach, beforeEach, expect, it } from "vitest";
 
-import { massReleaseAnnotation } from "../../src/api/claim-marks.ts";
+import { massReleaseAnnotation } from "../../src/api/claims/claim-marks.ts";
 import { namespaces } from "../../src/cluster/resources.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";

@@ -2,8 +2,8 @@
 // owner, holds the address for it, lists its pod as a user), and a DEL changes nothing. The real daemon has tests of its own.
 import { setTimeout as pause } from "node:timers/promises";
 
-import { claimName, claimNicAnnotation, claimOwnerAnnotation, identityOf } from "../../src/api/claim-marks.ts";
-import { hashedInterfaceName } from "../../src/api/kubevirt.ts";
+import { claimName, claimNicAnnotation, claimOwnerAnnotation, identityOf } from "../../src/api/claims/claim-marks.ts";
+import { hashedInterfaceName } from "../../src/api/claims/kubevirt.ts";
 import { ipamClaims, pods, type StoredClaim, virtualMachineInstances } from "../../src/cluster/resources.ts";
 import type { Hold, HoldUser } from "../../src/ipam/ledger.ts";
 import { type ClaimOwner, ownerKey } from "../../src/ipam/owner.ts";

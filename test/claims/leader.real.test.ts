@@ -2,7 +2,7 @@
 // anew under its name while nobody leads.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import * as marks from "../../src/api/claim-marks.ts";
+import * as marks from "../../src/api/claims/claim-marks.ts";
 import type * as kinds from "../../src/cluster/resources.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { shop, Stage } from "./leader-stage.ts";

@@ -2,8 +2,8 @@
 // it in this process; each part has a line of its own to the server, which the run may cut.
 import { setImmediate as turn, setTimeout as pause } from "node:timers/promises";
 
+import { ipamClaimKind } from "../../src/api/claims/ipam-claim.ts";
 import { definitionOf } from "../../src/api/definition.ts";
-import { ipamClaimKind } from "../../src/api/ipam-claim.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { readClaimsState } from "../../src/cluster/claims-state.ts";
 import { namespaces, networkAttachmentDefinitions } from "../../src/cluster/resources.ts";

@@ -1,7 +1,7 @@
 // The way in and the way out: the kind IPAMClaim is put where there is none and never taken back, and our finalizers are let go of.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { claimFinalizer } from "../../src/api/claim-marks.ts";
+import { claimFinalizer } from "../../src/api/claims/claim-marks.ts";
 import {
   claimDefinition,
   type ClaimDefinition,

@@ -1,7 +1,7 @@
 // Claims that somebody deletes: refused while the NIC of a living VM has them, and never where something ends.
 import { describe, expect, test } from "vitest";
 
-import { overrideAnnotation } from "../../src/api/claim-marks.ts";
+import { overrideAnnotation } from "../../src/api/claims/claim-marks.ts";
 import { ipamClaims, namespaces, type StoredClaim } from "../../src/cluster/resources.ts";
 import { until } from "../lab/wait.ts";
 import { unplug } from "./kubevirt/hotplug.ts";

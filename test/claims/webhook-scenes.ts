@@ -4,7 +4,7 @@ import {
   claimNicAnnotation,
   claimOwnerAnnotation,
   managedLabelName,
-} from "../../src/api/claim-marks.ts";
+} from "../../src/api/claims/claim-marks.ts";
 import { ipamClaims, pods, type StoredClaim, virtualMachines } from "../../src/cluster/resources.ts";
 import type { Machine } from "./kubevirt/machine.ts";
 import { networksAnnotation } from "./kubevirt/objects.ts";

@@ -7,7 +7,7 @@ import {
   managedLabelName,
   maxClaimsAnnotation,
   overrideAnnotation,
-} from "../../src/api/claim-marks.ts";
+} from "../../src/api/claims/claim-marks.ts";
 import { moveAll } from "../../src/claims/moves/move-all.ts";
 import { readClaims } from "../../src/claims/moves/snapshot.ts";
 import { planTakeover } from "../../src/claims/moves/takeover.ts";

@@ -1,7 +1,7 @@
 // Complaints about node slices (docs/complaints.md): panics, lost addresses, dropped limits, objects that grow or stay behind.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
-import { nodeLeaseName } from "../../src/api/node-lease.ts";
+import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
 import type { CniAnswer } from "../lab/holdfast/request.ts";
 import { type PodIdentity, World } from "../lab/holdfast/world.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";

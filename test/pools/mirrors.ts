@@ -1,7 +1,7 @@
 // What pools show: entries, totals, free maps; and how pools of whereabouts are taken over.
 import { beforeEach, describe, expect, it } from "vitest";
 
-import type { PoolAllocation } from "../../src/api/ip-pool.ts";
+import type { PoolAllocation } from "../../src/api/pools/ip-pool.ts";
 import { decodeFreeMap, encodeFreeMap, freeMapName } from "../../src/cluster/free-map.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { silent } from "../../src/log/log.ts";

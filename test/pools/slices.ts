@@ -1,7 +1,7 @@
 // `holdfast check`, `who`, `pools` and `slices` where a range is cut into slices, on a server.
 import { beforeEach, expect, it } from "vitest";
 
-import { nodeLeaseName } from "../../src/api/node-lease.ts";
+import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
 import { examine } from "../../src/check/examine.ts";
 import { poolRows } from "../../src/check/pool-table.ts";
 import { repair } from "../../src/check/repair.ts";

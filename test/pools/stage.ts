@@ -4,9 +4,9 @@ import { join } from "node:path";
 
 import { parseAllDocuments } from "yaml";
 
-import type { IPPool, PoolAllocation } from "../../src/api/ip-pool.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
-import { leaseNodeAnnotation, nodeLeaseName } from "../../src/api/node-lease.ts";
+import type { IPPool, PoolAllocation } from "../../src/api/pools/ip-pool.ts";
+import { leaseNodeAnnotation, nodeLeaseName } from "../../src/api/slices/node-lease.ts";
 import { noteOn, offAnnotation } from "../../src/cluster/fencing.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import type { PodOwner } from "../../src/ipam/owner.ts";

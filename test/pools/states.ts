@@ -1,8 +1,8 @@
 // The shared state: whereabouts seen, its pools taken over, and daemons told.
 import { beforeEach, describe, expect, it } from "vitest";
 
-import type { PoolAllocation } from "../../src/api/ip-pool.ts";
-import { leaseNodeAnnotation, nodeLeaseName, seenAnnotation } from "../../src/api/node-lease.ts";
+import type { PoolAllocation } from "../../src/api/pools/ip-pool.ts";
+import { leaseNodeAnnotation, nodeLeaseName, seenAnnotation } from "../../src/api/slices/node-lease.ts";
 import { readCoexistence, writeWord } from "../../src/cli/coexistence-word.ts";
 import { begunAt, readWord, wordData } from "../../src/cluster/coexistence-word.ts";
 import * as kinds from "../../src/cluster/resources.ts";

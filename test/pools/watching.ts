@@ -1,4 +1,4 @@
-import { nodeLeaseName } from "../../src/api/node-lease.ts";
+import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
 import { defaultRules, type FenceRules } from "../../src/cluster/fencing.ts";
 import { leases } from "../../src/cluster/resources.ts";
 // A leader's eyes in a test: its informers, and its leak collection under a clock of the test's own.

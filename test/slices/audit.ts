@@ -3,7 +3,7 @@
 //
 // `dangers` may be asked at any moment: mirrors lag behind journals, and nothing of it may be seen even then. `remains` is for
 // a quiet system: every daemon has caught up, and what is on record is exactly what sandboxes have.
-import { blocksOf, floatingNode } from "../../src/api/slice-grant.ts";
+import { blocksOf, floatingNode } from "../../src/api/slices/slice-grant.ts";
 import { equal, parseAddress } from "../../src/net/address.ts";
 import { difference } from "../../src/net/interval-set.ts";
 import { intervalOf } from "../../src/net/interval.ts";

@@ -1,10 +1,10 @@
+import { networkAnnotation } from "../../src/api/holds/hold-marks.ts";
+import { parseObject } from "../../src/api/kind.ts";
 // What the API server has about sliced ranges, read once: the slices with their mirrors, who they are assigned to, and what
 // the reservation ledger holds beside them. Values for audit.ts.
-import { readAllocations } from "../../src/api/allocations.ts";
-import { networkAnnotation } from "../../src/api/hold-marks.ts";
-import { ipPoolKind } from "../../src/api/ip-pool.ts";
-import { parseObject } from "../../src/api/kind.ts";
-import { leaseNodeAnnotation } from "../../src/api/node-lease.ts";
+import { readAllocations } from "../../src/api/pools/allocations.ts";
+import { ipPoolKind } from "../../src/api/pools/ip-pool.ts";
+import { leaseNodeAnnotation } from "../../src/api/slices/node-lease.ts";
 import {
   type NodeWord,
   readGrant,
@@ -12,7 +12,7 @@ import {
   type SliceGrant,
   sliceLabelName,
   slicePoolAnnotation,
-} from "../../src/api/slice-grant.ts";
+} from "../../src/api/slices/slice-grant.ts";
 import { ipPools, nodeSlicePools, type StoredPool, type StoredSlicePool } from "../../src/cluster/resources.ts";
 import type { Owner } from "../../src/ipam/owner.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";

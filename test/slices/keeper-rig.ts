@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { writeAllocations } from "../../src/api/allocations.ts";
-import { nodeLeaseName, readNodeSlices, slicesAnnotation, writeNodeSlices } from "../../src/api/node-lease.ts";
-import type { NodeSlices } from "../../src/api/node-lease.ts";
-import { poolName } from "../../src/api/pool-name.ts";
-import type { SliceGrant } from "../../src/api/slice-grant.ts";
+import { writeAllocations } from "../../src/api/pools/allocations.ts";
+import { poolName } from "../../src/api/pools/pool-name.ts";
+import { nodeLeaseName, readNodeSlices, slicesAnnotation, writeNodeSlices } from "../../src/api/slices/node-lease.ts";
+import type { NodeSlices } from "../../src/api/slices/node-lease.ts";
+import type { SliceGrant } from "../../src/api/slices/slice-grant.ts";
 import {
   grantAnnotation,
   type NodeWord,
@@ -17,7 +17,7 @@ import {
   slicedRangeAnnotation,
   slicePoolAnnotation,
   writeGrant,
-} from "../../src/api/slice-grant.ts";
+} from "../../src/api/slices/slice-grant.ts";
 import type { Api } from "../../src/apiserver/api.ts";
 import { ipPools, leases, nodeSlicePools, pods, type StoredPool } from "../../src/cluster/resources.ts";
 import type { Hold } from "../../src/ipam/ledger.ts";

@@ -4,9 +4,9 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { nodeLeaseName } from "../../src/api/node-lease.ts";
-import { leaseNodeAnnotation } from "../../src/api/node-lease.ts";
-import { grantAnnotation, nodeWordAnnotation, writeGrant } from "../../src/api/slice-grant.ts";
+import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
+import { leaseNodeAnnotation } from "../../src/api/slices/node-lease.ts";
+import { grantAnnotation, nodeWordAnnotation, writeGrant } from "../../src/api/slices/slice-grant.ts";
 import { openApi } from "../../src/apiserver/api.ts";
 import { ipPools, nodeSlicePools, leases, pods } from "../../src/cluster/resources.ts";
 import { ownerKey } from "../../src/ipam/owner.ts";

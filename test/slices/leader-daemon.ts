@@ -8,7 +8,7 @@ import {
   seenAnnotation,
   slicesAnnotation,
   writeJournalSlices,
-} from "../../src/api/node-lease.ts";
+} from "../../src/api/slices/node-lease.ts";
 import {
   blocksOf,
   grantAnnotation,
@@ -21,7 +21,7 @@ import {
   slicePoolAnnotation,
   writeGrant,
   writeNodeWord,
-} from "../../src/api/slice-grant.ts";
+} from "../../src/api/slices/slice-grant.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import type { SlicedRanges } from "../../src/cluster/sliced-ranges.ts";
 import type { Clock } from "../../src/kube/clock.ts";

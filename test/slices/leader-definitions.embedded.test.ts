@@ -1,8 +1,8 @@
 // What definitions ask for, and change: sharing, disagreement, ranges, sizes, from shared to sliced and back.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { nodeLeaseName, seenAnnotation } from "../../src/api/node-lease.ts";
-import { readGrant } from "../../src/api/slice-grant.ts";
+import { nodeLeaseName, seenAnnotation } from "../../src/api/slices/node-lease.ts";
+import { readGrant } from "../../src/api/slices/slice-grant.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { readRefusal } from "../../src/cluster/sliced-ranges.ts";
 import { stateName } from "../../src/cluster/state.ts";

@@ -1,7 +1,7 @@
 // When a node's slices go to others: by a taint, an operator's word, a quarantine, a deletion that fences.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { nodeLeaseName } from "../../src/api/node-lease.ts";
+import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
 import { noteOn, offAnnotation } from "../../src/cluster/fencing.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { Stage, system } from "./leader-stage.ts";

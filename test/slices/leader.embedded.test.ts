@@ -1,8 +1,8 @@
 // The leader of slices on the embedded API, in-process, under a clock of the test's own, with daemons that do what they are told.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { nodeLeaseName } from "../../src/api/node-lease.ts";
-import { readGrant } from "../../src/api/slice-grant.ts";
+import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
+import { readGrant } from "../../src/api/slices/slice-grant.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { sliceMarks, sliceName } from "../../src/cluster/slice-object.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";

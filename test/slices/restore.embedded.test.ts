@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 
-import { journalAnnotation, nodeLeaseName } from "../../src/api/node-lease.ts";
+import { journalAnnotation, nodeLeaseName } from "../../src/api/slices/node-lease.ts";
 import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { leases, nodes, reservations } from "../../src/cluster/resources.ts";
 import { readSlicedRanges } from "../../src/cluster/sliced-ranges.ts";

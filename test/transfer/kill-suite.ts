@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { readAllocations } from "../../src/api/allocations.ts";
+import { readAllocations } from "../../src/api/pools/allocations.ts";
 import { fetchState } from "../../src/cluster/state.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";

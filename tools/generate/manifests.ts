@@ -25,7 +25,7 @@ export function manifests(): Manifest[] {
     ...definitions,
     {
       file: "deploy/ipamclaims/k8s.cni.cncf.io_ipamclaims.yaml",
-      text: documents([claimDefinition()], "src/api/ipam-claim.ts"),
+      text: documents([claimDefinition()], "src/api/claims/ipam-claim.ts"),
     },
     { file: "deploy/webhooks.yaml", text: documents(webhookObjects(), "tools/generate/deploy/webhooks.ts") },
     { file: "deploy/crds/flow-control.yaml", text: documents(flowControlObjects(), "src/api/flow-control.ts") },

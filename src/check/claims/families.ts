@@ -1,6 +1,6 @@
 // The facts about families from a snapshot: what the leader gathers from what it follows, for the commands that look once. Pure.
-import { familyKeysOf } from "../../api/claim-family.ts";
-import { launchedBy } from "../../api/launcher-pod.ts";
+import { familyKeysOf } from "../../api/claims/claim-family.ts";
+import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import { launchersIn, orphansFamily, userStateOf } from "../../claims/leader/facts-reader.ts";
 import { launcherPodOf } from "../../claims/leader/launchers.ts";
 import type { Books } from "../../claims/moves/snapshot-index.ts";

@@ -1,7 +1,7 @@
 // `holdfast claims`: a row for every claim in every state, and one claim whole.
 import { describe, expect, it, test } from "vitest";
 
-import { identityOf } from "../../api/claim-marks.ts";
+import { identityOf } from "../../api/claims/claim-marks.ts";
 import {
   claim,
   heldFor,

@@ -1,6 +1,6 @@
 // The table of `holdfast claims`: every claim, whose it is, its addresses, its state and who uses it. Pure.
-import { homeOf, machineOf } from "../../api/claim-family.ts";
-import { isForeign, ownershipOf } from "../../api/claim-marks.ts";
+import { homeOf, machineOf } from "../../api/claims/claim-family.ts";
+import { isForeign, ownershipOf } from "../../api/claims/claim-marks.ts";
 import type { Books } from "../../claims/moves/snapshot-index.ts";
 import { attachedPods, looseTarget, targetOf } from "../../claims/plan/attachment.ts";
 import type { ClaimHold, FamilyFacts, LauncherPod } from "../../claims/plan/facts.ts";

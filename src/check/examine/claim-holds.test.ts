@@ -1,7 +1,7 @@
 // Holds of claims as `holdfast check` sees them: what fits, what passes by itself, and what needs a look.
 import { describe, expect, it } from "vitest";
 
-import { continuesAnnotation } from "../../api/claim-marks.ts";
+import { continuesAnnotation } from "../../api/claims/claim-marks.ts";
 import type { Node, Pod, StoredClaim } from "../../cluster/resources.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import { parseAddress } from "../../net/address.ts";

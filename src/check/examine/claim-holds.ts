@@ -1,6 +1,6 @@
 // Holds of claims against the claims, pods and nodes that there are (docs/decisions/0014). Pure.
 // Nothing here is repaired from outside: only the leader frees what a claim has, and it looks more than once.
-import { continuesAnnotation } from "../../api/claim-marks.ts";
+import { continuesAnnotation } from "../../api/claims/claim-marks.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import { type ClaimOwner, describeOwner, ownerKey } from "../../ipam/owner.ts";

@@ -1,7 +1,7 @@
 // What `holdfast check` says about claims: against holds, owners and each other, and what stands against persistent addresses in the cluster as a whole.
 // Pure. Holds against claims: claim-holds.ts.
 // Promised: what passes by itself while a leader works is told as such (`info`), or not at all.
-import { homeOf } from "../../api/claim-family.ts";
+import { homeOf } from "../../api/claims/claim-family.ts";
 import {
   claimFinalizer,
   identityOf,
@@ -9,7 +9,7 @@ import {
   isManagedClaim,
   ownershipOf,
   upstreamClaimFinalizer,
-} from "../../api/claim-marks.ts";
+} from "../../api/claims/claim-marks.ts";
 import { describeClaim, type Move, nicOfClaim } from "../../claims/moves/move.ts";
 import {
   heldBy,

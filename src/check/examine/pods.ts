@@ -1,7 +1,7 @@
+import { mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 // Running pods against holds: every address that a pod says it uses on a network of ours must be its own. Pure.
 import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
-import { mirrorAnnotation } from "../../api/pod-uid.ts";
-import { markedDomain } from "../../api/pool-domain.ts";
+import { markedDomain } from "../../api/pools/pool-domain.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, type PodOwner } from "../../ipam/owner.ts";

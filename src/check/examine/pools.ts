@@ -1,8 +1,8 @@
 // Pools against holds and against the networks that use them. Pure.
-import { readAllocations } from "../../api/allocations.ts";
-import { parseDomain } from "../../api/domain.ts";
-import { isAdopted, markedDomain } from "../../api/pool-domain.ts";
-import { poolNamesToRead } from "../../api/pool-name.ts";
+import { readAllocations } from "../../api/pools/allocations.ts";
+import { parseDomain } from "../../api/pools/domain.ts";
+import { isAdopted, markedDomain } from "../../api/pools/pool-domain.ts";
+import { poolNamesToRead } from "../../api/pools/pool-name.ts";
 import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import { describeOwner } from "../../ipam/owner.ts";

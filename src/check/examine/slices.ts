@@ -1,5 +1,5 @@
 // Slices against the pools that assign them, against each other and against what their nodes say. Pure.
-import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
+import { blocksOf, floatingNode } from "../../api/slices/slice-grant.ts";
 import { freshMs } from "../../cluster/fencing.ts";
 import { comparePrefixes, containsPrefix, type Prefix } from "../../net/prefix.ts";
 import { type Finding, finding, found, named } from "../finding.ts";

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 
 import { SliceStage } from "../../../test/pools/slice-stage.ts";
-import { nodeLeaseName, slicesAnnotation } from "../../api/node-lease.ts";
+import { nodeLeaseName, slicesAnnotation } from "../../api/slices/node-lease.ts";
 import { offAnnotation, offBy } from "../../cluster/fencing.ts";
 import * as kinds from "../../cluster/resources.ts";
 import { lookUp } from "../../kube/look-up.ts";

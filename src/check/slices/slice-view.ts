@@ -1,11 +1,11 @@
-// The IPPool of a slice, and a NodeSlicePool, as tools see them. Pure. Promised: an object that is no slice at all is told in a sentence,
-// not dropped; a grant or word that cannot be read is absent, as for everyone (src/api/slice-grant.ts).
-import { readAllocations } from "../../api/allocations.ts";
-import { ipPoolKind } from "../../api/ip-pool.ts";
 import { parseObject } from "../../api/kind.ts";
-import { nodeSlicePoolKind } from "../../api/node-slice-pool.ts";
-import { parseRange } from "../../api/range.ts";
-import { blocksOf, floatingNode, type NodeWord, type SliceGrant } from "../../api/slice-grant.ts";
+// The IPPool of a slice, and a NodeSlicePool, as tools see them. Pure. Promised: an object that is no slice at all is told in a sentence,
+// not dropped; a grant or word that cannot be read is absent, as for everyone (src/api/slices/slice-grant.ts).
+import { readAllocations } from "../../api/pools/allocations.ts";
+import { ipPoolKind } from "../../api/pools/ip-pool.ts";
+import { parseRange } from "../../api/pools/range.ts";
+import { nodeSlicePoolKind } from "../../api/slices/node-slice-pool.ts";
+import { blocksOf, floatingNode, type NodeWord, type SliceGrant } from "../../api/slices/slice-grant.ts";
 import type { StoredPool } from "../../cluster/resources.ts";
 import { readSlice, type SliceObject } from "../../cluster/slice-object.ts";
 import type { Condition } from "../../kube/conditions.ts";

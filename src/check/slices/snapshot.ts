@@ -1,8 +1,8 @@
 // Everything about slices in a cluster, listed once, for `holdfast slices` and `check`. Not promised: one moment. Slices are read before the
 // pools that assign them: one assigned in between shows as an allocation without its object, which is harmless.
-import { nodeLabel, nodeLabelName } from "../../api/hold-marks.ts";
-import { nodeLeaseName, type NodeSlices, readNodeSlices, slicesAnnotation } from "../../api/node-lease.ts";
-import { floatingNode, sliceLabelName } from "../../api/slice-grant.ts";
+import { nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
+import { nodeLeaseName, type NodeSlices, readNodeSlices, slicesAnnotation } from "../../api/slices/node-lease.ts";
+import { floatingNode, sliceLabelName } from "../../api/slices/slice-grant.ts";
 import { nodeOfLease, offBy } from "../../cluster/fencing.ts";
 import * as kinds from "../../cluster/resources.ts";
 import { readSlicedRanges, type SlicedRange, type SlicedRanges } from "../../cluster/sliced-ranges.ts";

@@ -1,5 +1,5 @@
 // The tables of `holdfast slices`: one for each sliced range. Pure: a snapshot in, values and lines out.
-import { sliceUseKey } from "../../api/node-lease.ts";
+import { sliceUseKey } from "../../api/slices/node-lease.ts";
 import { columnLines } from "../../log/columns.ts";
 import { compareEntries, keyOf } from "../../slices/plan/entry.ts";
 import { count as counted } from "./count.ts";

@@ -1,7 +1,7 @@
 // Carries out the steps of a plan, one after the other. Promised: every write is guarded by what was judged (UID,
 // resourceVersion, hold version); what cannot be undone is first planned again from the server; a failed step stops no
 // other; done twice, a step does nothing. Not promised: that all is done; what is left throws and is planned again.
-import { claimFinalizer, isManagedClaim } from "../../api/claim-marks.ts";
+import { claimFinalizer, isManagedClaim } from "../../api/claims/claim-marks.ts";
 import { ipamClaims, type StoredClaim } from "../../cluster/resources.ts";
 import type { AmendableLedger } from "../../ipam/ledger.ts";
 import { ownerKey } from "../../ipam/owner.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 
-import { massReleaseAnnotation } from "../../api/claim-marks.ts";
+import { massReleaseAnnotation } from "../../api/claims/claim-marks.ts";
 import { type Api, openApi } from "../../apiserver/api.ts";
 import { namespaces } from "../../cluster/resources.ts";
 import { realClock } from "../../kube/clock.ts";

@@ -1,8 +1,8 @@
 // What the leader follows for claims: VMs, VMIs and claims, which the cluster may get later, and namespaces; beside what others follow
 // already and hand in: definitions, pods, nodes, reservations, holds.
-import { familyKeysOf } from "../../api/claim-family.ts";
-import { massReleaseAnnotation, maxClaimsAnnotation, ownershipOf } from "../../api/claim-marks.ts";
-import { definitionKeyOf, type VmiSpec } from "../../api/kubevirt.ts";
+import { familyKeysOf } from "../../api/claims/claim-family.ts";
+import { massReleaseAnnotation, maxClaimsAnnotation, ownershipOf } from "../../api/claims/claim-marks.ts";
+import { definitionKeyOf, type VmiSpec } from "../../api/claims/kubevirt.ts";
 import { Followed, type FollowedOptions } from "../../cluster/optional-informer.ts";
 import * as kinds from "../../cluster/resources.ts";
 import { Informer } from "../../kube/cache/informer.ts";

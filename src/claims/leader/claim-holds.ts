@@ -1,9 +1,9 @@
 // Addresses held for claims, found by claim, by family and by the nodes that use them; of 100,000 holds of pods nothing is
 // kept. Promised: only what is held, not what rests. Not promised: freshness; whoever changes one names its version.
-import { holdFamilyOf } from "../../api/claim-family.ts";
-import { ownerOfIdentity } from "../../api/claim-marks.ts";
-import { ownerKindAnnotation } from "../../api/hold-marks.ts";
-import { holdKind } from "../../api/hold.ts";
+import { holdFamilyOf } from "../../api/claims/claim-family.ts";
+import { ownerOfIdentity } from "../../api/claims/claim-marks.ts";
+import { ownerKindAnnotation } from "../../api/holds/hold-marks.ts";
+import { holdKind } from "../../api/holds/hold.ts";
 import type { StoredHold } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import type { Informer } from "../../kube/cache/informer.ts";

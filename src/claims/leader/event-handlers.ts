@@ -1,8 +1,8 @@
 // Which families a change is about: events of everything that is followed, as keys to plan.
 // Promised: whatever a family's facts are made of wakes it. Waking one too many costs a plan and no call.
-import { familyKeysOf, holdFamilyOf } from "../../api/claim-family.ts";
-import { ownershipOf } from "../../api/claim-marks.ts";
-import { launchedBy } from "../../api/launcher-pod.ts";
+import { familyKeysOf, holdFamilyOf } from "../../api/claims/claim-family.ts";
+import { ownershipOf } from "../../api/claims/claim-marks.ts";
+import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import type { NetworkAttachmentDefinition, Pod, StoredClaim } from "../../cluster/resources.ts";
 import { claimReferencesOf } from "../../cni/claim-references.ts";
 import type { InformerEvent } from "../../kube/cache/informer.ts";

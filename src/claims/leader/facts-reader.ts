@@ -1,7 +1,7 @@
 // The facts about one family, from what the leader follows. No call to the server: 10,000 families are gathered at a restart.
-import { holdFamilyOf } from "../../api/claim-family.ts";
-import { claimNicAnnotation } from "../../api/claim-marks.ts";
-import type { VmiSpec } from "../../api/kubevirt.ts";
+import { holdFamilyOf } from "../../api/claims/claim-family.ts";
+import { claimNicAnnotation } from "../../api/claims/claim-marks.ts";
+import type { VmiSpec } from "../../api/claims/kubevirt.ts";
 import type { Standing } from "../../cluster/fencing.ts";
 import type { Pod, StoredClaim } from "../../cluster/resources.ts";
 import type { Hold, HoldUser } from "../../ipam/ledger.ts";

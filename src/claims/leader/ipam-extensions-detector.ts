@@ -1,7 +1,7 @@
 // Whether kubevirt/ipam-extensions is at work. It makes claims too and takes its finalizer off them: two systems that both
 // think a claim theirs would each undo what the other keeps. Errs on the side of "runs": what may not be read counts as
 // running, with the reason. A leader says once when it comes and once when it goes: a metric, a line, an event.
-import { claimOwnerAnnotation, upstreamClaimFinalizer } from "../../api/claim-marks.ts";
+import { claimOwnerAnnotation, upstreamClaimFinalizer } from "../../api/claims/claim-marks.ts";
 import { type Deployment, deployments, type StoredClaim } from "../../cluster/resources.ts";
 import { stateName } from "../../cluster/state.ts";
 import { sleep } from "../../kube/clock.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { hashedInterfaceName } from "../../api/kubevirt.ts";
+import { hashedInterfaceName } from "../../api/claims/kubevirt.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import { launcherPodOf } from "./launchers.ts";
 

@@ -1,7 +1,7 @@
 // A pod as a plan wants it: which NICs of the VM are attached to it. Pure.
-import { primaryClaimAnnotation } from "../../api/claim-marks.ts";
-import { hashedInterfaceName, type NicElement, nicOf, type VmiSpec } from "../../api/kubevirt.ts";
-import { launchedBy } from "../../api/launcher-pod.ts";
+import { primaryClaimAnnotation } from "../../api/claims/claim-marks.ts";
+import { hashedInterfaceName, type NicElement, nicOf, type VmiSpec } from "../../api/claims/kubevirt.ts";
+import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import { readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import { CniError } from "../../cni/error.ts";

@@ -1,16 +1,16 @@
 // Where an address of a claim stands in the ledger: the pool, the domain, the part. The same as a daemon finds for an ADD. Pure.
-import { formatDomain } from "../../api/domain.ts";
-import { markedDomain, settledDomain } from "../../api/pool-domain.ts";
-import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../../api/pool-name.ts";
+import { formatDomain } from "../../api/pools/domain.ts";
+import { markedDomain, settledDomain } from "../../api/pools/pool-domain.ts";
+import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../../api/pools/pool-name.ts";
 import type { StoredPool } from "../../cluster/resources.ts";
 import type { SlicedRange, SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import { stateName } from "../../cluster/state.ts";
 import { consentFault, placeFault } from "../../cni/by-number.ts";
-import { type Definition, type DefinitionObject, readDefinitions } from "../../cni/definitions.ts";
-import type { IpamConfig } from "../../cni/ipam-config.ts";
-import { partsOf } from "../../cni/parts.ts";
-import { type Persistence, readPersistence } from "../../cni/persistence.ts";
-import { poolDefinitionOf } from "../../cni/pool-definition.ts";
+import { type Definition, type DefinitionObject, readDefinitions } from "../../cni/config/definitions.ts";
+import type { IpamConfig } from "../../cni/config/ipam-config.ts";
+import { partsOf } from "../../cni/config/overlap-index.ts";
+import { type Persistence, readPersistence } from "../../cni/config/persistence.ts";
+import { poolDefinitionOf } from "../../cni/config/pool-definition.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { type Address, equal } from "../../net/address.ts";

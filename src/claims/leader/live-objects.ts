@@ -1,9 +1,9 @@
 // The objects of one family, read from the server before what cannot be undone (docs/decisions/0014). Promised: the order
 // VM, VMI, claims, pods, nodes: no VMI is made after its VM is gone, and a pod that comes later reads its claim's end. No
 // answer throws. Not promised: the holds. They are the caches', and every change of one names the version that was judged.
-import { claimInstanceAnnotation, claimName } from "../../api/claim-marks.ts";
-import { createdByLabelName, launcherLabelName, launcherValue, type VmiSpec } from "../../api/kubevirt.ts";
-import { launchedBy } from "../../api/launcher-pod.ts";
+import { claimInstanceAnnotation, claimName } from "../../api/claims/claim-marks.ts";
+import { createdByLabelName, launcherLabelName, launcherValue, type VmiSpec } from "../../api/claims/kubevirt.ts";
+import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import type { Standing } from "../../cluster/fencing.ts";
 import { askStanding } from "../../cluster/node-presence.ts";
 import * as kinds from "../../cluster/resources.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { claimOwnerAnnotation } from "../../api/claim-marks.ts";
+import { claimOwnerAnnotation } from "../../api/claims/claim-marks.ts";
 import { ManualClock } from "../../kube/manual-clock.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { HeldClaim } from "../plan/facts.ts";

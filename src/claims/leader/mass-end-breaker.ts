@@ -3,7 +3,7 @@
 // Promised: each namespace has a breaker of its own; one namespace alone stops no other. Where three or more lose their VMs, or no VM is listed at all, the list
 // itself is in doubt, and nothing is ended anywhere; two may be one tenant's. It lets go when the VMs are back, and by an operator's word: as many as the annotation of the
 // namespace says, or all by --allow-mass-release. What a VM that lives gives back (a NIC that is unplugged), and what has no owner, is freed all the same.
-import { massReleaseAnnotation, ownershipOf } from "../../api/claim-marks.ts";
+import { massReleaseAnnotation, ownershipOf } from "../../api/claims/claim-marks.ts";
 import { type BreakerLimits, heldBack } from "../../cluster/mass-release-breaker.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { HeldClaim } from "../plan/facts.ts";

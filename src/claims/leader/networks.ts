@@ -1,12 +1,12 @@
 // Networks as claims see them: which let addresses stay, who gives the addresses, where ours are recorded. A definition is
 // read once per version. Promised: nothing is parsed that nobody asks for, so with the gate off definitions are not read.
-import { parseDomain } from "../../api/domain.ts";
-import { poolNamesToRead } from "../../api/pool-name.ts";
+import { parseDomain } from "../../api/pools/domain.ts";
+import { poolNamesToRead } from "../../api/pools/pool-name.ts";
 import type { FollowedDefinitions } from "../../cluster/definition-informer.ts";
 import type { NetworkAttachmentDefinition } from "../../cluster/resources.ts";
-import { type Definition, readDefinitions } from "../../cni/definitions.ts";
-import { type Persistence, readPersistence } from "../../cni/persistence.ts";
-import type { IpamRange } from "../../cni/range.ts";
+import { type Definition, readDefinitions } from "../../cni/config/definitions.ts";
+import { type Persistence, readPersistence } from "../../cni/config/persistence.ts";
+import type { IpamRange } from "../../cni/config/range.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import { type Address, compare } from "../../net/address.ts";

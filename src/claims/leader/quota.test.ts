@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { maxClaimsAnnotation } from "../../api/claim-marks.ts";
+import { maxClaimsAnnotation } from "../../api/claims/claim-marks.ts";
 import { KubeClient } from "../../kube/rest.ts";
 import { FakeApi } from "../../kube/testing/fake-api.ts";
 import { claimLimit, claimsLeft, readNamespace } from "./quota.ts";

@@ -1,7 +1,7 @@
 // How many claims a namespace may have: holdfast.io/max-claims, kept by the reconciler and by the webhook where installed.
 // Promised: a claim that is there is never taken away for it. Not promised: an exact limit where several create at once by
 // hand: the webhook counts before each create, and two that are counted at the same moment both pass.
-import { maxClaimsAnnotation } from "../../api/claim-marks.ts";
+import { maxClaimsAnnotation } from "../../api/claims/claim-marks.ts";
 import { namespaces } from "../../cluster/resources.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { KubeObject } from "../../kube/meta.ts";

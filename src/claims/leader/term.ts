@@ -5,8 +5,8 @@
 //   2. the claim is being deleted                 step `drop-finalizer`  the claim is gone
 //   3. the claim is gone, and no user may run     step `release`         the address rests, then it is free
 // src/claims/plan/ending.ts decides all three. Before each is done the breaker is asked (mass-end-breaker.ts), and the family is read from the server and planned again (live-objects.ts).
-import { homeOf } from "../../api/claim-family.ts";
-import { claimInstanceAnnotation } from "../../api/claim-marks.ts";
+import { homeOf } from "../../api/claims/claim-family.ts";
+import { claimInstanceAnnotation } from "../../api/claims/claim-marks.ts";
 import type { StoredPool } from "../../cluster/resources.ts";
 import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
 import { stateName } from "../../cluster/state.ts";

@@ -1,6 +1,6 @@
 // VMs and VMIs as they are kept: cut down to what is read. A VM of 5 to 20 KB keeps about 600 bytes; 10,000 of each are 12 MB.
-import { addressesAnnotation, persistenceLabelName } from "../../api/claim-marks.ts";
-import type { KubevirtMetadata, VirtualMachine, VirtualMachineInstance, VmiSpec } from "../../api/kubevirt.ts";
+import { addressesAnnotation, persistenceLabelName } from "../../api/claims/claim-marks.ts";
+import type { KubevirtMetadata, VirtualMachine, VirtualMachineInstance, VmiSpec } from "../../api/claims/kubevirt.ts";
 import { type KubeObject, picked } from "../../kube/meta.ts";
 
 export type Machine = VirtualMachine & KubeObject;

@@ -1,7 +1,7 @@
 // Which claims and holds of an earlier life a VM may adopt: a table of what may be there after a restore.
 import { describe, expect, it, test } from "vitest";
 
-import { adoptedFromAnnotation, claimFinalizer, identityOf } from "../../api/claim-marks.ts";
+import { adoptedFromAnnotation, claimFinalizer, identityOf } from "../../api/claims/claim-marks.ts";
 import { type AdoptionRequest, planAdoption } from "./adopt.ts";
 import type { ClaimsError } from "./claims-error.ts";
 import type { Verdict } from "./move.ts";

@@ -1,8 +1,8 @@
 // `holdfast adopt NAMESPACE/VM --from UID`: which claims and holds of an earlier life of a VM become its own. Pure.
 // Promised: only what a claim or a hold itself records as the old owner's moves; nothing of an owner that lives, nothing that a third has
 // meanwhile, nothing that a pod of another uses. A NIC moves with all of its addresses or not at all. Done twice, it is done once.
-import { adoptedFromAnnotation, claimFinalizer, identityOf, ownershipOf } from "../../api/claim-marks.ts";
-import { launchedBy } from "../../api/launcher-pod.ts";
+import { adoptedFromAnnotation, claimFinalizer, identityOf, ownershipOf } from "../../api/claims/claim-marks.ts";
+import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import type { ReadHold } from "../../ledger/reservation/list-holds.ts";

@@ -1,7 +1,7 @@
 // Claims that go into a file, and what another cluster makes of it.
 import { describe, expect, it, test } from "vitest";
 
-import { identityOf } from "../../api/claim-marks.ts";
+import { identityOf } from "../../api/claims/claim-marks.ts";
 import { planFile, type ExportedClaim, exportClaims, type ExportFile, parseExport } from "./export.ts";
 import type { Books } from "./snapshot-index.ts";
 import { claim, heldFor, machine, nowMs, scene, type SceneParts } from "./testing/snapshot.ts";

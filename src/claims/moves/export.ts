@@ -2,8 +2,8 @@
 // Promised: every VM's claim that has an address is in it, with all of its addresses. What cannot move is named in `left`, with the reason.
 import { z } from "zod";
 
-import { homeOf } from "../../api/claim-family.ts";
-import { macLabelName, ownershipOf } from "../../api/claim-marks.ts";
+import { homeOf } from "../../api/claims/claim-family.ts";
+import { macLabelName, ownershipOf } from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { ClaimsError } from "./claims-error.ts";

@@ -8,10 +8,10 @@ import {
   identityOf,
   ownershipOf,
   upstreamClaimFinalizer,
-} from "../../api/claim-marks.ts";
-import { ipamClaimKind } from "../../api/ipam-claim.ts";
+} from "../../api/claims/claim-marks.ts";
+import { ipamClaimKind } from "../../api/claims/ipam-claim.ts";
+import { hashedInterfaceName } from "../../api/claims/kubevirt.ts";
 import { apiVersionOf } from "../../api/kind.ts";
-import { hashedInterfaceName } from "../../api/kubevirt.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../ipam/owner.ts";

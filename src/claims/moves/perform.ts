@@ -1,7 +1,7 @@
 // Carries out one move: claim, holds, marks. Promised: every write is guarded by what was read; a NIC's addresses move all or
 // none, a failure is taken back; a held address is never nobody's: if its claim goes, the living owner is noted first. Not
 // promised: that a claim made goes again (the leader would make it), or the fate of a lost answer: the next call goes on.
-import { claimFinalizer, claimOwnerAnnotation, overrideAnnotation } from "../../api/claim-marks.ts";
+import { claimFinalizer, claimOwnerAnnotation, overrideAnnotation } from "../../api/claims/claim-marks.ts";
 import { ipamClaims, type StoredClaim } from "../../cluster/resources.ts";
 import { sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";

@@ -1,5 +1,5 @@
 // A snapshot of claims with its indexes: whose an address is, what a claim holds, what an owner has. Pure.
-import { ownershipOf } from "../../api/claim-marks.ts";
+import { ownershipOf } from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
 import type { Address } from "../../net/address.ts";

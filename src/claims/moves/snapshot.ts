@@ -1,7 +1,7 @@
 // Everything that the commands about claims look at, read once: plain lists, no following.
 // Not promised: one moment. Claims are read before holds: a hold precedes its claim's status, so an address that a claim shows is held
 // by the time the holds are listed. Pods come after the holds that name them.
-import { sliceLabelName } from "../../api/slice-grant.ts";
+import { sliceLabelName } from "../../api/slices/slice-grant.ts";
 import { type ClaimsState, readClaimsState } from "../../cluster/claims-state.ts";
 import * as kinds from "../../cluster/resources.ts";
 import { readSlicedRanges, type SlicedRanges } from "../../cluster/sliced-ranges.ts";

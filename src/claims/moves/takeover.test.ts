@@ -1,7 +1,7 @@
 // Claims of kubevirt/ipam-extensions: which of them become ours, and what of them is left alone, and why.
 import { describe, expect, it, test } from "vitest";
 
-import { isForeign } from "../../api/claim-marks.ts";
+import { isForeign } from "../../api/claims/claim-marks.ts";
 import type { Verdict } from "./move.ts";
 import { planTakeover, refuseBeside } from "./takeover.ts";
 import {

@@ -1,8 +1,8 @@
 // `holdfast claims takeover`: claims of kubevirt/ipam-extensions become ours. Pure. Promised: only for the living VM or VMI
 // that the owner reference names by UID; all addresses are held first, then our marks replace theirs in one write. What the
 // VM's own pod holds passes on; a conflict changes nothing. Not promised: claims of dead owners (garbage collection, check).
-import { homeOf } from "../../api/claim-family.ts";
-import { isForeign, ownershipOf, upstreamClaimFinalizer, upstreamClaimName } from "../../api/claim-marks.ts";
+import { homeOf } from "../../api/claims/claim-family.ts";
+import { isForeign, ownershipOf, upstreamClaimFinalizer, upstreamClaimName } from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { ClaimsError } from "./claims-error.ts";

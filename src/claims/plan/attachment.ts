@@ -1,6 +1,6 @@
 // Which pods have an address, or may have it any moment. Pure.
 // Errs on the side of "has it": an address that is kept too long is an inconvenience, one that is freed under a guest is not.
-import { hashedInterfaceName } from "../../api/kubevirt.ts";
+import { hashedInterfaceName } from "../../api/claims/kubevirt.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import type { LauncherNic, LauncherPod } from "./facts.ts";
 import type { ClaimView, Family, LooseHold } from "./family.ts";

@@ -1,7 +1,7 @@
 // Which claims are to be made, and what stands in the way. Pure.
 // Promised: a claim that is there is not taken for the one that is wanted by its name. One of an owner that is gone is waited for (ending.ts
 // finishes it); one that we may not finish is said aloud, with the remedy.
-import { claimName, swappedClaimName } from "../../api/claim-marks.ts";
+import { claimName, swappedClaimName } from "../../api/claims/claim-marks.ts";
 import type { ClaimView, Family } from "./family.ts";
 import { continuedBy } from "./hold-transfer.ts";
 import { draftOf, requestedOf } from "./object.ts";

@@ -1,7 +1,7 @@
 // Moments between two writes, where one fact alone decides: each is made by hand.
 import { beforeEach, describe, expect, it } from "vitest";
 
-import * as marks from "../../api/claim-marks.ts";
+import * as marks from "../../api/claims/claim-marks.ts";
 import type { FamilyFacts } from "./facts.ts";
 import { planFamily } from "./plan.ts";
 import { restoredGraceMs } from "./retention.ts";

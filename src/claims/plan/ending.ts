@@ -2,7 +2,7 @@
 // Three rounds on purpose, each from what is there, so that whoever leads next finishes what another began: the claim is deleted; our finalizer falls
 // when nothing has it, and with it the claim; an address is freed when its claim is gone, no pod that lives has it, nobody in its list may still run, and
 // nobody will want it back (a claim is made anew for a VM that lives). Whoever acts on it reads all that again (facts.ts).
-import { claimFinalizer } from "../../api/claim-marks.ts";
+import { claimFinalizer } from "../../api/claims/claim-marks.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import { attachedPods, isDetached, isInUse, looseTarget, type Target, targetOf } from "./attachment.ts";
 import { isSpare } from "./doubles.ts";

@@ -3,11 +3,11 @@
 // before. They may be old and of different ages. What cannot be undone is therefore planned again, before it is done, from facts that were
 // read from the server (`isFinal` and `confirmed` in steps.ts), in this order: VM, VMI, claims, then pods (those of the family, and each user
 // of the holds by name). A claim that was gone before the pods were listed is not met by a pod that came later: docs/decisions/0014.
-import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
+import type { VirtualMachine, VirtualMachineInstance } from "../../api/claims/kubevirt.ts";
 import type { ClaimsState } from "../../cluster/claims-state.ts";
 import type { Standing } from "../../cluster/fencing.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-import type { Persistence } from "../../cni/persistence.ts";
+import type { Persistence } from "../../cni/config/persistence.ts";
 import type { Hold, HoldUser } from "../../ipam/ledger.ts";
 
 export interface LauncherNic {

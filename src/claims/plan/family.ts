@@ -1,8 +1,8 @@
 // The facts of a family, put in order: which claim is whose, by UID, and which holds are a claim's. Pure.
 // Promised: a claim is never somebody's by its name. A claim whose owner is gone follows its VMI where that runs on without it, by what is
 // recorded: the VMI's UID on the claim, the VM that started the VMI, or a pod of that VMI among the users of its address.
-import { homeOf } from "../../api/claim-family.ts";
-import * as marks from "../../api/claim-marks.ts";
+import { homeOf } from "../../api/claims/claim-family.ts";
+import * as marks from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { ClaimHold, FamilyFacts } from "./facts.ts";
 import { formerUids, type Life, livesOf } from "./owners.ts";

@@ -1,5 +1,5 @@
 // How a hold comes to another claim, or to another owner's identity, without being anybody's in between. Pure.
-import { identityOf } from "../../api/claim-marks.ts";
+import { identityOf } from "../../api/claims/claim-marks.ts";
 import type { HoldNote } from "../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../ipam/owner.ts";
 import type { ClaimHold } from "./facts.ts";

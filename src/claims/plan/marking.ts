@@ -1,6 +1,6 @@
 // What is to stand on a claim that is there: whose it is, which NIC, which VMI runs, our finalizer. Pure.
 // Level-triggered: what a hand, a restore or an uninstall took off comes back. This is also how a claim follows its VMI to another owner.
-import * as marks from "../../api/claim-marks.ts";
+import * as marks from "../../api/claims/claim-marks.ts";
 import type { OwnerReference } from "../../kube/meta.ts";
 import { isInUse, targetOf } from "./attachment.ts";
 import type { ClaimView, Family } from "./family.ts";

@@ -11,9 +11,9 @@ import {
   managedLabelName,
   requestedAnnotation,
   vmLabelName,
-} from "../../api/claim-marks.ts";
-import { hashedInterfaceName, macOf, type VmiSpec } from "../../api/kubevirt.ts";
-import { readRequested, type Requested } from "../../api/requested-addresses.ts";
+} from "../../api/claims/claim-marks.ts";
+import { hashedInterfaceName, macOf, type VmiSpec } from "../../api/claims/kubevirt.ts";
+import { readRequested, type Requested } from "../../api/claims/requested-addresses.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { OwnerReference } from "../../kube/meta.ts";
 import type { Family } from "./family.ts";

@@ -1,7 +1,7 @@
 // Objects that are not as they should be, and claims of others: what is bad becomes an event, and the rest goes on.
 import { beforeEach, describe, expect, it } from "vitest";
 
-import * as marks from "../../api/claim-marks.ts";
+import * as marks from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { planFamily } from "./plan.ts";
 import { namespace } from "./testing/cluster.ts";

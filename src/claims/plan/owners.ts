@@ -1,6 +1,6 @@
 // Who of a family can own claims: lives, each with a UID of its own. Names come back, UIDs do not. Pure.
 // Usually there is one: the VM with its VMI, or a VMI without a VM. Two where a name was used again: a VM, and the VMI that an earlier one left.
-import type { KubevirtMetadata, VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
+import type { KubevirtMetadata, VirtualMachine, VirtualMachineInstance } from "../../api/claims/kubevirt.ts";
 import type { FamilyFacts } from "./facts.ts";
 
 export interface Life {

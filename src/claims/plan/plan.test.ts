@@ -1,7 +1,7 @@
 // What the rows do not say: what is wanted, MACs, status, old caches.
 import { beforeEach, describe, expect, it } from "vitest";
 
-import * as marks from "../../api/claim-marks.ts";
+import * as marks from "../../api/claims/claim-marks.ts";
 import type { FamilyFacts } from "./facts.ts";
 import { planFamily } from "./plan.ts";
 import { type ClaimStep, confirmed, isFinal } from "./steps.ts";

@@ -1,7 +1,7 @@
 // Whether a claim is to stay, and if not, why. Pure.
 // A claim goes when its owner is gone or going and nothing of it runs, or when the NIC is gone from an owner that lives. A definition that
 // is not there, or a gate that is off, is no reason.
-import { claimOwnerAnnotation } from "../../api/claim-marks.ts";
+import { claimOwnerAnnotation } from "../../api/claims/claim-marks.ts";
 import { isInUse, targetOf } from "./attachment.ts";
 import type { ClaimView, Family } from "./family.ts";
 import { hasInstance, type Life } from "./owners.ts";

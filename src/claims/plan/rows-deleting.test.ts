@@ -1,7 +1,7 @@
 // Rows of the state machine of a persistent address, as stories on a model cluster: deleting. Each test is named after its row.
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { claimFinalizer, continuesAnnotation } from "../../api/claim-marks.ts";
+import { claimFinalizer, continuesAnnotation } from "../../api/claims/claim-marks.ts";
 import { Story } from "./testing/story.ts";
 
 let story: Story;

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { claimNicAnnotation, claimOwnerAnnotation } from "../../api/claim-marks.ts";
+import { claimNicAnnotation, claimOwnerAnnotation } from "../../api/claims/claim-marks.ts";
 import type { FamilyFacts } from "./facts.ts";
 import { planFamily } from "./plan.ts";
 import type { LeaderWays } from "./testing/leader.ts";

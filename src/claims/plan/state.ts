@@ -1,5 +1,5 @@
 // The state of a claim, or of a NIC, by the names of the state machine: what commands print and tests assert. Pure.
-import { claimName } from "../../api/claim-marks.ts";
+import { claimName } from "../../api/claims/claim-marks.ts";
 import { attachedPods, looseTarget, targetOf } from "./attachment.ts";
 import type { FamilyFacts } from "./facts.ts";
 import { type ClaimView, type Family, familyOf } from "./family.ts";

@@ -1,8 +1,8 @@
 // The status of a claim, from what is held for it. Pure.
 // The daemon writes the status right after the commit; this repairs what was lost, and follows the pod. It lets the daemon go first: of two that
 // write at once one is refused, and a first ADD waits for its write. What the daemon said about a failure stands until something else is so.
-import { allocatedCondition, allocationReasons } from "../../api/claim-marks.ts";
-import { allocatedWords, type ClaimCondition, claimStatus } from "../../api/claim-status.ts";
+import { allocatedCondition, allocationReasons } from "../../api/claims/claim-marks.ts";
+import { allocatedWords, type ClaimCondition, claimStatus } from "../../api/claims/claim-status.ts";
 import { isEqual } from "../../kube/conditions.ts";
 import { compare } from "../../net/address.ts";
 import { attachedPods, targetOf } from "./attachment.ts";

@@ -1,6 +1,6 @@
 // What is to be done about a family, as values. src/claims carries them out. Pure.
 // Promised: every step can be done twice, and each stands alone: one that fails, or that a crash swallows, is planned again.
-import type { ClaimStatus } from "../../api/claim-status.ts";
+import type { ClaimStatus } from "../../api/claims/claim-status.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey } from "../../ipam/owner.ts";

@@ -1,9 +1,9 @@
 // Which NICs a life has, on which networks, and whether each is to have a claim. Pure.
 // The VM's template and the VMI are joined: an interface that left one and not the other is still there, and one that is new in the
 // template is wanted before the VMI has it. "absent" is not there.
-import { takesPart } from "../../api/claim-choice.ts";
-import { definitionKeyOf, type VmInterface, type VmiSpec, type VmNetwork } from "../../api/kubevirt.ts";
-import type { Persistence } from "../../cni/persistence.ts";
+import { takesPart } from "../../api/claims/claim-choice.ts";
+import { definitionKeyOf, type VmInterface, type VmiSpec, type VmNetwork } from "../../api/claims/kubevirt.ts";
+import type { Persistence } from "../../cni/config/persistence.ts";
 import type { FamilyFacts } from "./facts.ts";
 import type { Life } from "./owners.ts";
 

@@ -1,7 +1,7 @@
 // The answer about a claim that somebody creates, changes or deletes: reads what the deciders must know.
 // Promised: our own controller, garbage collection and the end of namespaces are never kept waiting by a look at the cluster. What cannot be
 // read ends the answer with an error, and the API server goes on without us.
-import { familyKeysOf } from "../../api/claim-family.ts";
+import { familyKeysOf } from "../../api/claims/claim-family.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { AdmissionReply, AdmissionRequest } from "../../kube/admission/admission-review.ts";
 import type { AdmissionHandler } from "../../kube/admission/admission.ts";

@@ -1,7 +1,7 @@
 // What the API server is told of our webhooks: which requests to ask about, how long to wait, and that it goes on without us. Pure.
 // Both fail open. The reference is a help for CNIs that read nothing else, and our daemon finds a claim without it; what validation
 // refuses is held up by finalizers and by the reconciler as well. A cluster whose controller is away must still start and delete VMs.
-import { launcherLabelName, launcherValue } from "../../api/kubevirt.ts";
+import { launcherLabelName, launcherValue } from "../../api/claims/kubevirt.ts";
 
 export const configurationName = "holdfast-claims";
 /** Of the Service in front of the controllers, and of the Secret with the certificate. */

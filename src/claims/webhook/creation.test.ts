@@ -7,7 +7,7 @@ import {
   continuesAnnotation,
   managedLabelName,
   requestedAnnotation,
-} from "../../api/claim-marks.ts";
+} from "../../api/claims/claim-marks.ts";
 import { type CreationFacts, isNear, judgeCreation } from "./creation.ts";
 import { claim, owned, words } from "./testing/claim.ts";
 

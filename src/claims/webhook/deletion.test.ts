@@ -6,8 +6,8 @@ import {
   claimNicAnnotation,
   claimOwnerAnnotation,
   overrideAnnotation,
-} from "../../api/claim-marks.ts";
-import type { VmInterface, VmNetwork } from "../../api/kubevirt.ts";
+} from "../../api/claims/claim-marks.ts";
+import type { VmInterface, VmNetwork } from "../../api/claims/kubevirt.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { isTrusted } from "./claim-handler.ts";
 import { asksToDelete, judgeDeletion, type Machine } from "./deletion.ts";

@@ -7,10 +7,10 @@ import {
   overrideAnnotation,
   ownershipOf,
   upstreamClaimName,
-} from "../../api/claim-marks.ts";
-import type { VirtualMachine, VirtualMachineInstance, VmiSpec } from "../../api/kubevirt.ts";
+} from "../../api/claims/claim-marks.ts";
+import type { VirtualMachine, VirtualMachineInstance, VmiSpec } from "../../api/claims/kubevirt.ts";
+import { hasNic, isClaimOf } from "../../api/claims/vm-owner.ts";
 import { describeObject } from "../../api/metadata.ts";
-import { hasNic, isClaimOf } from "../../api/vm-owner.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { AdmissionReply } from "../../kube/admission/admission-review.ts";
 

@@ -1,10 +1,10 @@
 // What the handlers read for an answer, and when they read nothing: a view that fails stands for an API server that is away.
 import { describe, expect, test } from "vitest";
 
-import { claimNicAnnotation, claimOwnerAnnotation } from "../../api/claim-marks.ts";
-import { hashedInterfaceName } from "../../api/kubevirt.ts";
+import { claimNicAnnotation, claimOwnerAnnotation } from "../../api/claims/claim-marks.ts";
+import { hashedInterfaceName } from "../../api/claims/kubevirt.ts";
 import type { ClaimsState } from "../../cluster/claims-state.ts";
-import { persistenceOf } from "../../cni/persistence.ts";
+import { persistenceOf } from "../../cni/config/persistence.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-review.ts";
 import type { AnyObject } from "../../kube/meta.ts";
 import { claimHandler, type ClaimHandlerView } from "./claim-handler.ts";

@@ -1,8 +1,8 @@
 // The answer about a launcher pod: reads what launcher.ts must know, and nothing where the pod alone tells.
 // Promised: it allows every pod. What cannot be read ends the answer with an error, and the API server goes on without us.
-import { takesPart } from "../../api/claim-choice.ts";
-import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
-import { launchedBy } from "../../api/launcher-pod.ts";
+import { takesPart } from "../../api/claims/claim-choice.ts";
+import type { VirtualMachineInstance } from "../../api/claims/kubevirt.ts";
+import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import type { AdmissionReply, AdmissionRequest } from "../../kube/admission/admission-review.ts";
 import type { AdmissionHandler } from "../../kube/admission/admission.ts";
 import {

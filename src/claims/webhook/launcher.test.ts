@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { claimName, claimOwnerAnnotation, claimVmAnnotation, swappedClaimName } from "../../api/claim-marks.ts";
+import { claimName, claimOwnerAnnotation, claimVmAnnotation, swappedClaimName } from "../../api/claims/claim-marks.ts";
 import { claim, defined, element, forbids, judged, references, type Story, vmi } from "./testing/story.ts";
 
 describe("each NIC its own claim", () => {

@@ -1,14 +1,14 @@
 // What a launcher pod is given before it is stored: each NIC's claim. Pure; launcher-handler.ts reads. Promised: a reference
 // stays; of a pod that is there only new elements get one, the others are attached as they are. References that KubeVirt
 // drops with the list it writes at a plug or unplug come back. One NIC that cannot be judged keeps no other from its own.
-import { homeOf } from "../../api/claim-family.ts";
-import { primaryClaimAnnotation, claimName, ownershipOf, swappedClaimName } from "../../api/claim-marks.ts";
-import { nicOf, type VirtualMachineInstance, type VmNetwork, type NicElement } from "../../api/kubevirt.ts";
-import { isClaimOf } from "../../api/vm-owner.ts";
+import { homeOf } from "../../api/claims/claim-family.ts";
+import { primaryClaimAnnotation, claimName, ownershipOf, swappedClaimName } from "../../api/claims/claim-marks.ts";
+import { nicOf, type VirtualMachineInstance, type VmNetwork, type NicElement } from "../../api/claims/kubevirt.ts";
+import { isClaimOf } from "../../api/claims/vm-owner.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { referenceKey } from "../../cni/claim-references.ts";
+import type { Persistence } from "../../cni/config/persistence.ts";
 import { isObject, type JsonObject } from "../../cni/json.ts";
-import type { Persistence } from "../../cni/persistence.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { type JsonPatchOperation, pointer } from "../../kube/patch.ts";
 import { firstSelection, podNetworkOf } from "./primary.ts";

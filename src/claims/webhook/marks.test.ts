@@ -9,7 +9,7 @@ import {
   managedLabelName,
   overrideAnnotation,
   requestedAnnotation,
-} from "../../api/claim-marks.ts";
+} from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { asksToOverride, judgeUpdate } from "./marks.ts";
 import { claim, type Metadata, owned, words } from "./testing/claim.ts";

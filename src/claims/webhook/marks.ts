@@ -11,7 +11,7 @@ import {
   managedLabelName,
   overrideAnnotation,
   requestedAnnotation,
-} from "../../api/claim-marks.ts";
+} from "../../api/claims/claim-marks.ts";
 import { describeObject } from "../../api/metadata.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { AdmissionReply } from "../../kube/admission/admission-review.ts";

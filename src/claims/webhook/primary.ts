@@ -1,8 +1,8 @@
 // The first interface of a launcher pod in a namespace whose primary network is user-defined: its claim, and what OVN-Kubernetes is told of
 // addresses and a MAC that were asked for. Pure.
-import { addressesAnnotation } from "../../api/claim-marks.ts";
-import { macOf, type VirtualMachineInstance, type VmNetwork } from "../../api/kubevirt.ts";
-import { readRequested } from "../../api/requested-addresses.ts";
+import { addressesAnnotation } from "../../api/claims/claim-marks.ts";
+import { macOf, type VirtualMachineInstance, type VmNetwork } from "../../api/claims/kubevirt.ts";
+import { readRequested } from "../../api/claims/requested-addresses.ts";
 import { referenceKey } from "../../cni/claim-references.ts";
 import { isObject } from "../../cni/json.ts";
 import { parseAddress } from "../../net/address.ts";

@@ -1,7 +1,7 @@
 // What the webhooks must know of the cluster: reads only. VMs, claims and namespaces come from the server each time: an old
 // picture could refer a pod to another's claim, or refuse a delete that is due. Definitions come from the controller's
 // cache; one that is not there is asked for before it counts as missing.
-import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
+import type { VirtualMachine, VirtualMachineInstance } from "../../api/claims/kubevirt.ts";
 import { type ClaimsState, readClaimsState } from "../../cluster/claims-state.ts";
 import {
   ipamClaims,
@@ -12,7 +12,7 @@ import {
   virtualMachines,
 } from "../../cluster/resources.ts";
 import { fetchState } from "../../cluster/state.ts";
-import { type Persistence, readPersistence } from "../../cni/persistence.ts";
+import { type Persistence, readPersistence } from "../../cni/config/persistence.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-review.ts";
 import { listServed, lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";

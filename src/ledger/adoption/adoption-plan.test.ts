@@ -2,8 +2,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { coolingOf, restingMarks } from "../../api/hold-marks.ts";
-import type { IPPool } from "../../api/ip-pool.ts";
+import { coolingOf, restingMarks } from "../../api/holds/hold-marks.ts";
+import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { type Owner, ownerKey } from "../../ipam/owner.ts";
 import { parseAddress } from "../../net/address.ts";
 import { type HeldObject, readHeld } from "../reservation/list-holds.ts";

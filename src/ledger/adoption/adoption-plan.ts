@@ -1,11 +1,11 @@
+import { coolingOf, ownerLabelName } from "../../api/holds/hold-marks.ts";
+import { describeObject } from "../../api/metadata.ts";
 // What is left to do before a pool may be handed out of: a pure function of its entries and of the objects that there are.
 // Afterwards every address that anybody may have stands under the name that is written today. What is known of an address by
 // two owners is held by one of them and said; an entry that can mean any of very many addresses blocks the pool.
-import { readAllocations } from "../../api/allocations.ts";
-import { coolingOf, ownerLabelName } from "../../api/hold-marks.ts";
-import type { IPPool } from "../../api/ip-pool.ts";
-import { describeObject } from "../../api/metadata.ts";
-import { parseRange } from "../../api/range.ts";
+import { readAllocations } from "../../api/pools/allocations.ts";
+import type { IPPool } from "../../api/pools/ip-pool.ts";
+import { parseRange } from "../../api/pools/range.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, type Owner, sameContainer } from "../../ipam/owner.ts";
 import { type Address, distance } from "../../net/address.ts";

@@ -4,10 +4,10 @@
 // planned anew from what is there after every round, each write is a create or guarded, and the mark is written only for the
 // very state of the pool whose plan was empty. A pool is not marked while whereabouts is active, or while an entry of it can
 // mean too many addresses. Not promised: which owner keeps an address that two claim; that is said in `warnings`.
-import { adoptedAnnotation, domainAnnotation } from "../../api/hold-marks.ts";
-import { type IPPool, ipPoolKind } from "../../api/ip-pool.ts";
+import { adoptedAnnotation, domainAnnotation } from "../../api/holds/hold-marks.ts";
 import { parseObject } from "../../api/kind.ts";
-import { isAdopted, markedDomain } from "../../api/pool-domain.ts";
+import { type IPPool, ipPoolKind } from "../../api/pools/ip-pool.ts";
+import { isAdopted, markedDomain } from "../../api/pools/pool-domain.ts";
 import { poolObject, type PoolObject, readPool } from "../../cluster/pool-object.ts";
 import { ipPools } from "../../cluster/resources.ts";
 import { type Domain, LedgerError } from "../../ipam/ledger.ts";

@@ -1,7 +1,7 @@
 // The second name of an IPv6 hold, while whereabouts is active. whereabouts looks for `fd00--1` and never for the name in full,
 // so a reservation under that name stands beside ours: it is what stops whereabouts, and what shows us that whereabouts was
 // first. It is marked as an alias, counts as no hold of its own, and goes with the hold.
-import { aliasAnnotation } from "../../api/hold-marks.ts";
+import { aliasAnnotation } from "../../api/holds/hold-marks.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { ownerKey, succeeds } from "../../ipam/owner.ts";
 import { isApiError } from "../../kube/errors.ts";

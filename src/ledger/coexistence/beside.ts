@@ -2,8 +2,8 @@
 // order. A release takes them away in the opposite one, so that whatever a crash leaves behind still holds the address.
 // The one door to this folder for who takes and releases. Where coexistence is off nobody asks for it: no call, no read, no write more.
 import { ApiError as BadObject } from "../../api/error.ts";
-import { aliasAnnotation, coolingOf, ownerLabelName } from "../../api/hold-marks.ts";
-import { reservationKind } from "../../api/reservation.ts";
+import { aliasAnnotation, coolingOf, ownerLabelName } from "../../api/holds/hold-marks.ts";
+import { reservationKind } from "../../api/holds/reservation.ts";
 import { type Hold, LedgerError, type TakeRequest } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import type { KubeClient } from "../../kube/rest.ts";

@@ -1,7 +1,7 @@
 // Taking back that pools are adopted: what whereabouts hands out while it is active has no hold, so such a pool is
 // adopted again. The leader calls this before it writes `coexistence: off`; daemons then look at the pool again.
-import { adoptedAnnotation } from "../../api/hold-marks.ts";
-import { sliceLabelName } from "../../api/slice-grant.ts";
+import { adoptedAnnotation } from "../../api/holds/hold-marks.ts";
+import { sliceLabelName } from "../../api/slices/slice-grant.ts";
 import { ipPools } from "../../cluster/resources.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { unless } from "../../kube/unless.ts";

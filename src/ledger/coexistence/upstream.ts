@@ -2,7 +2,7 @@
 // for only where administrators alone write: what a tenant deploys is no sign. What is found decides once, at install,
 // and whether an operator's "off" may take effect; later it warns. Errs on the side of "active". An hour's window
 // forgives other machines' clocks. It reads every IPPool of the namespace: ask once a minute.
-import { sliceLabelName } from "../../api/slice-grant.ts";
+import { sliceLabelName } from "../../api/slices/slice-grant.ts";
 import { type DaemonSet, daemonSets, type Deployment, deployments, ipPools, leases } from "../../cluster/resources.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/meta.ts";

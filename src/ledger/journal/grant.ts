@@ -1,6 +1,6 @@
 // What a journal knows of one slice: the controller's grant as far as this node has made it durable, and the node's own steps in it
 // (docs/decisions/0013). Pure.
-import type { GrantPhase } from "../../api/slice-grant.ts";
+import type { GrantPhase } from "../../api/slices/slice-grant.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
 import { IntervalSet } from "../../net/interval-set.ts";

@@ -3,7 +3,7 @@
 // had rested, and then it stays.
 import { isDeepStrictEqual } from "node:util";
 
-import { keptFinalizer } from "../../api/hold-marks.ts";
+import { keptFinalizer } from "../../api/holds/hold-marks.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { KubeObject } from "../../kube/meta.ts";

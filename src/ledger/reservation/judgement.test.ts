@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Cooling } from "../../api/hold-marks.ts";
+import type { Cooling } from "../../api/holds/hold-marks.ts";
 import type { Hold, ReleaseRequest, TakeRequest } from "../../ipam/ledger.ts";
 import { type Owner, ownerKey } from "../../ipam/owner.ts";
 import { parseAddress } from "../../net/address.ts";

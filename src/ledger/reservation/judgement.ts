@@ -1,5 +1,5 @@
 // What a take or a release does about the object that it met. Pure: the object's hold and the request in, the step out.
-import type { Cooling } from "../../api/hold-marks.ts";
+import type { Cooling } from "../../api/holds/hold-marks.ts";
 import type { Hold, ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
 import { formerKey, ownerKey, sameContainer, succeeds } from "../../ipam/owner.ts";
 

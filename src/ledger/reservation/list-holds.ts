@@ -1,13 +1,13 @@
 // Every object behind a hold, of both kinds: what leak collection, mirror, quotas, `check` and a daemon at its start read.
 // Promised: an object that cannot be read is handed over as such, never passed over. Not promised: a snapshot; the two kinds
 // are listed one after the other. A reservation under an old IPv6 name of two meanings comes once for each of them.
-import { type Cooling, coolingOf, heldSelector, nodeLabel } from "../../api/hold-marks.ts";
-import { aliasAnnotation, nodeLabelName, podNamespaceLabelName } from "../../api/hold-marks.ts";
-import { holdOfObject } from "../../api/hold-object.ts";
-import { holdKind } from "../../api/hold.ts";
+import { type Cooling, coolingOf, heldSelector, nodeLabel } from "../../api/holds/hold-marks.ts";
+import { aliasAnnotation, nodeLabelName, podNamespaceLabelName } from "../../api/holds/hold-marks.ts";
+import { holdOfObject } from "../../api/holds/hold-object.ts";
+import { holdKind } from "../../api/holds/hold.ts";
+import { holdsOfReservation } from "../../api/holds/reservation-hold.ts";
+import { reservationKind } from "../../api/holds/reservation.ts";
 import { parseObject } from "../../api/kind.ts";
-import { holdsOfReservation } from "../../api/reservation-hold.ts";
-import { reservationKind } from "../../api/reservation.ts";
 import { holds, reservations, type StoredHold, type StoredReservation } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import type { KubeClient } from "../../kube/rest.ts";

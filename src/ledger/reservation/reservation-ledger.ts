@@ -9,7 +9,7 @@
 // undoes those before. A release goes the other way, so that whatever it leaves behind still holds the address.
 // Promised besides the port: what is answered is on the server. Not promised: that a pool was adopted before; callers
 // do that.
-import { macLabelName } from "../../api/claim-marks.ts";
+import { macLabelName } from "../../api/claims/claim-marks.ts";
 import {
   coolingOf,
   heldSelector,
@@ -18,8 +18,8 @@ import {
   nodeLabelName,
   ownerLabelName,
   restingMarks,
-} from "../../api/hold-marks.ts";
-import { hashLabel, ownerLabel } from "../../api/owner-record.ts";
+} from "../../api/holds/hold-marks.ts";
+import { hashLabel, ownerLabel } from "../../api/holds/owner-record.ts";
 import type { AmendableLedger, AmendOutcome, AmendRequest, ReleaseOutcome, ReleaseRequest } from "../../ipam/ledger.ts";
 import type { Domain, FindOptions, Hold, LedgerOptions, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
 import { LedgerError } from "../../ipam/ledger.ts";

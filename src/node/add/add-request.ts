@@ -1,8 +1,8 @@
 // From one ADD to what it asks for: the pod, the owner, the network selection, the namespace of the pools. Reads the pod, no more.
 import { holdfastGroup } from "../../api/kind.ts";
+import type { IpamConfig } from "../../cni/config/ipam-config.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { type AttachmentInvocation, ownerOf } from "../../cni/invocation.ts";
-import type { IpamConfig } from "../../cni/ipam-config.ts";
 import { assertSelectable, type Selection, selectionOf } from "../../cni/selection.ts";
 import { type StaticRequest, staticRequests } from "../../cni/static-request.ts";
 import type { PodOwner } from "../../ipam/owner.ts";

@@ -1,8 +1,8 @@
 // ADD: all ranges or none, one write each where nothing else is in the way. Promised: the same owner gets the same answer,
 // and a new sandbox takes the holds over. A failed ADD gives back what it has newly taken, and keeps what was held before.
 // Where the outcome of a write is not known, an intent is on the disk before the error is answered.
-import { allocationReasons } from "../../api/claim-marks.ts";
-import { isSliceDomain } from "../../api/domain.ts";
+import { allocationReasons } from "../../api/claims/claim-marks.ts";
+import { isSliceDomain } from "../../api/pools/domain.ts";
 import { answerOf } from "../../cni/answer.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import type { AttachmentInvocation } from "../../cni/invocation.ts";

@@ -1,6 +1,6 @@
 // Where the address of one share of an ADD comes from: a range that all nodes share (shared-source.ts), or this node's slices (sliced-source.ts).
 // take.ts takes from either in the same way. A source is made for one share of one ADD.
-import { isSliceDomain } from "../../api/domain.ts";
+import { isSliceDomain } from "../../api/pools/domain.ts";
 import type { Refused } from "../../ipam/acquire.ts";
 import { type Domain, type Hold, type Ledger, LedgerError, type TakeOutcome } from "../../ipam/ledger.ts";
 import type { Pool } from "../../ipam/pool.ts";

@@ -1,7 +1,7 @@
 // The story: one network, asked for while its range is shared, being cut, sliced, and shared again.
 import { describe, expect, it, test } from "vitest";
 
-import { formatDomain } from "../../api/domain.ts";
+import { formatDomain } from "../../api/pools/domain.ts";
 import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
 import { CniError } from "../../cni/error.ts";
 import { parseAddress } from "../../net/address.ts";

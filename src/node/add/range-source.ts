@@ -1,9 +1,9 @@
 // Where the address of one range comes from: the range that all nodes share, this node's slices of it, or the part of a sliced range
 // that belongs to no node. Pure. docs/decisions/0013 has the rules.
-import { parseDomain } from "../../api/domain.ts";
+import { parseDomain } from "../../api/pools/domain.ts";
 import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
+import type { IpamRange } from "../../cni/config/range.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
-import type { IpamRange } from "../../cni/range.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Address } from "../../net/address.ts";
 import { difference } from "../../net/interval-set.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
 import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
-import { parseIpamConfig } from "../../cni/ipam-config.ts";
-import { parseNetwork } from "../../cni/network.ts";
+import { parseIpamConfig } from "../../cni/config/ipam-config.ts";
+import { parseNetwork } from "../../cni/config/network.ts";
 import type { ClaimOwner } from "../../ipam/owner.ts";
 import { parseAddress } from "../../net/address.ts";
 import { parseCidr } from "../../net/prefix.ts";

@@ -1,10 +1,10 @@
 // What one ADD asks for: one share per range and per static address outside all ranges. Pure.
-import { formatDomain } from "../../api/domain.ts";
-import type { PoolIdentity, PoolNaming } from "../../api/pool-name.ts";
-import type { IpamConfig } from "../../cni/ipam-config.ts";
-import { partsOf } from "../../cni/parts.ts";
-import { poolDefinitionOf, wantOf } from "../../cni/pool-definition.ts";
-import type { IpamRange } from "../../cni/range.ts";
+import { formatDomain } from "../../api/pools/domain.ts";
+import type { PoolIdentity, PoolNaming } from "../../api/pools/pool-name.ts";
+import type { IpamConfig } from "../../cni/config/ipam-config.ts";
+import { partsOf } from "../../cni/config/overlap-index.ts";
+import { poolDefinitionOf, wantOf } from "../../cni/config/pool-definition.ts";
+import type { IpamRange } from "../../cni/config/range.ts";
 import type { StaticRequest } from "../../cni/static-request.ts";
 import type { PoolDefinition } from "../../ipam/definition.ts";
 import type { Domain } from "../../ipam/ledger.ts";

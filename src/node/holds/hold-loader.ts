@@ -1,6 +1,6 @@
 // What this node holds: listed at the start, after a pause and after a restore, and compared with what its live sandboxes use. Until that is done no
 // address is given and none is freed. Later looks compare again, from the server's cache, and keep nobody waiting.
-import { preconditionsOf } from "../../api/version.ts";
+import { preconditionsOf } from "../../api/holds/version.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
 import type { FenceFacts } from "../claims/fence/fence-facts.ts";

@@ -7,8 +7,8 @@
 // vouches for it while the sandbox is there; afterwards the leader has the last word. So it is with a claim: its pod may live on
 // without the NIC, and the claim that was made anew for the NIC would get the old address beside its own.
 import { ApiError as BadObject } from "../../api/error.ts";
-import { usedByAnnotation } from "../../api/hold-marks.ts";
-import { isOffServer, mayLackMirror } from "../../api/pod-uid.ts";
+import { usedByAnnotation } from "../../api/holds/hold-marks.ts";
+import { isOffServer, mayLackMirror } from "../../api/holds/pod-uid.ts";
 import { type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { type ClaimOwner, describeOwner, ownerKey, sameContainer, sameOwner, succeeds } from "../../ipam/owner.ts";
 import { asError } from "../../kube/abort.ts";

@@ -1,6 +1,6 @@
 // The ledger of a domain: this node's journal for its slices; else one per namespace of pool objects, made when first needed: the system
 // namespace, and with `pool_namespace: nad` tenants'.
-import { isSliceDomain } from "../../api/domain.ts";
+import { isSliceDomain } from "../../api/pools/domain.ts";
 import type { AmendableLedger, Domain, Ledger } from "../../ipam/ledger.ts";
 
 export class Ledgers {

@@ -2,7 +2,7 @@
 // carries the sandbox's container id is freed, or one of an older system without any, at the version that was read; a hold with
 // a keeper is parked. When `release` resolves, everything is done; what is not certain throws, and the caller keeps the intent.
 // An answer that comes late, when the address is held again, changes nothing of what is known of the newer hold.
-import { isSliceDomain } from "../../api/domain.ts";
+import { isSliceDomain } from "../../api/pools/domain.ts";
 import type { Attachment } from "../../cni/attachments.ts";
 import { type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { type OwnerKey, ownerKey } from "../../ipam/owner.ts";

@@ -1,7 +1,7 @@
 // What whereabouts gave to a sandbox: its pool's entry has the container id, its reservation object does not. Looked for only
 // where this daemon knows nothing of the sandbox, since it reads whole pools.
-import { readAllocations } from "../../api/allocations.ts";
-import { type PoolNaming, poolNamesToRead } from "../../api/pool-name.ts";
+import { readAllocations } from "../../api/pools/allocations.ts";
+import { type PoolNaming, poolNamesToRead } from "../../api/pools/pool-name.ts";
 import { readPool } from "../../cluster/pool-object.ts";
 import type { Attachment } from "../../cni/attachments.ts";
 import { type Owner, ownerKey } from "../../ipam/owner.ts";

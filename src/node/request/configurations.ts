@@ -1,7 +1,7 @@
 // Parsed configurations, by their text: the same network comes with every pod, and parsing is most of a request's own time.
-import { type Parsed, parseIpamConfig } from "../../cni/ipam-config.ts";
-import { type NetworkConfig, parseNetwork } from "../../cni/network.ts";
-import type { Persistence } from "../../cni/persistence.ts";
+import { type Parsed, parseIpamConfig } from "../../cni/config/ipam-config.ts";
+import { type NetworkConfig, parseNetwork } from "../../cni/config/network.ts";
+import type { Persistence } from "../../cni/config/persistence.ts";
 import { Recent } from "../../kube/cache/recent.ts";
 import type { Log } from "../../log/log.ts";
 import type { FlatFiles } from "./flat-file.ts";

@@ -6,10 +6,10 @@ import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 
+import type { FlatFile } from "../../cni/config/ipam-config.ts";
+import { flatFilePaths } from "../../cni/config/merge.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
-import type { FlatFile } from "../../cni/ipam-config.ts";
 import { maxConfigBytes, show } from "../../cni/json.ts";
-import { flatFilePaths } from "../../cni/merge.ts";
 import { Recent } from "../../kube/cache/recent.ts";
 
 export interface Disk {

@@ -1,10 +1,10 @@
 // GC: holds that this node recorded for a network and that the runtime no longer lists are given back. The list has no
 // attachments of other networks. So a hold is freed only if it has the same network name and comes out of this configuration's
 // ranges (definitions in two namespaces are often called alike), and no request is working on it.
-import { formatDomain, isSliceDomain } from "../../api/domain.ts";
-import { poolNamesToRead } from "../../api/pool-name.ts";
+import { formatDomain, isSliceDomain } from "../../api/pools/domain.ts";
+import { poolNamesToRead } from "../../api/pools/pool-name.ts";
 import { parseValidAttachments, type ValidAttachments } from "../../cni/attachments.ts";
-import type { IpamConfig } from "../../cni/ipam-config.ts";
+import type { IpamConfig } from "../../cni/config/ipam-config.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { networkOf } from "../add/hold-note.ts";

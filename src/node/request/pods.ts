@@ -1,5 +1,5 @@
 // The pods of this node: from the informer, else from the API server. What an ADD needs to know of a pod, as one value.
-import { isPodOf, mirrorAnnotation } from "../../api/pod-uid.ts";
+import { isPodOf, mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { pods } from "../../cluster/resources.ts";
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { selectionOf } from "../../cni/selection.ts";

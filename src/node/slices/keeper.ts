@@ -2,9 +2,9 @@
 //
 // Promised: no address is handed out of a slice that the journal has no active grant for, nor after the node's authority is over, nor,
 // with the API server there, before the slices were compared with it. Not promised: that there is an address; `why` says why not.
-import { formatDomain, parseDomain } from "../../api/domain.ts";
-import { type NodeSlices, readNodeSlices, sliceUseKey, writeJournalSlices } from "../../api/node-lease.ts";
-import { poolName } from "../../api/pool-name.ts";
+import { formatDomain, parseDomain } from "../../api/pools/domain.ts";
+import { poolName } from "../../api/pools/pool-name.ts";
+import { type NodeSlices, readNodeSlices, sliceUseKey, writeJournalSlices } from "../../api/slices/node-lease.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
 import type { Domain, Hold, Ledger } from "../../ipam/ledger.ts";

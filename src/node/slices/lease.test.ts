@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 
-import { seenAnnotation } from "../../api/node-lease.ts";
+import { seenAnnotation } from "../../api/slices/node-lease.ts";
 import type { Lease } from "../../kube/lease.ts";
 import { ManualClock, settle } from "../../kube/manual-clock.ts";
 import { KubeClient } from "../../kube/rest.ts";

@@ -1,4 +1,4 @@
-// The node's one Lease (src/api/node-lease.ts): renewed here, and followed for what the controller writes on it. Promised: a renewal patches the
+// The node's one Lease (src/api/slices/node-lease.ts): renewed here, and followed for what the controller writes on it. Promised: a renewal patches the
 // daemon's own keys only, once a minute, at once for another version of the sliced ranges, and after a failure with growing pauses.
 import {
   journalAnnotation,
@@ -8,7 +8,7 @@ import {
   readNodeSlices,
   seenAnnotation,
   slicesAnnotation,
-} from "../../api/node-lease.ts";
+} from "../../api/slices/node-lease.ts";
 import { leases } from "../../cluster/resources.ts";
 import { asError } from "../../kube/abort.ts";
 import { Informer } from "../../kube/cache/informer.ts";

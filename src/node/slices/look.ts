@@ -1,7 +1,7 @@
 // Reads one slice's IPPool and brings the journal to what it says (verdict.ts).
 import { ApiError as BadObject } from "../../api/error.ts";
-import type { IPPool } from "../../api/ip-pool.ts";
 import { readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
+import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { readPool } from "../../cluster/pool-object.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";

@@ -2,7 +2,7 @@
 // this node's pods, and the API server, asked for the pod itself in between, says that it is gone or has ended.
 //
 // Never freed: what the API server need not know of (podman, no namespace, a static pod without a mirror), what something keeps, what no pod owns.
-import { isOffServer, isPodOf, mayLackMirror, mirrorAnnotation } from "../../api/pod-uid.ts";
+import { isOffServer, isPodOf, mayLackMirror, mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { type Pod, pods } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey, type PodOwner } from "../../ipam/owner.ts";

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { readSeen } from "../../api/node-lease.ts";
+import { readSeen } from "../../api/slices/node-lease.ts";
 import { asError } from "../../kube/abort.ts";
 import type { Log } from "../../log/log.ts";
 

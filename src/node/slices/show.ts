@@ -1,8 +1,8 @@
-// Brings a slice's IPPool to what the journal has: the entries and the node's word, in one merge patch of the daemon's own keys.
-import { type IPPool, ipPoolKind } from "../../api/ip-pool.ts";
 import { parseObject } from "../../api/kind.ts";
-import { sliceUseKey } from "../../api/node-lease.ts";
-import { grantAnnotation, type NodeWord } from "../../api/slice-grant.ts";
+// Brings a slice's IPPool to what the journal has: the entries and the node's word, in one merge patch of the daemon's own keys.
+import { type IPPool, ipPoolKind } from "../../api/pools/ip-pool.ts";
+import { sliceUseKey } from "../../api/slices/node-lease.ts";
+import { grantAnnotation, type NodeWord } from "../../api/slices/slice-grant.ts";
 import { ipPools } from "../../cluster/resources.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { parseKey } from "../../kube/meta.ts";

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { ipPoolKind } from "../../api/ip-pool.ts";
 import { apiVersionOf } from "../../api/kind.ts";
+import { ipPoolKind } from "../../api/pools/ip-pool.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import type { Informer } from "../../kube/cache/informer.ts";
 import type { EventRecorder } from "../../kube/events/events.ts";

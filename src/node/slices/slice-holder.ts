@@ -1,9 +1,9 @@
-// Who has an address out of a slice, by the slice's mirror: for a hold of a shared range that was lost and made again after the range was cut.
-import { parseDomain } from "../../api/domain.ts";
-import { ipPoolKind } from "../../api/ip-pool.ts";
 import { parseObject } from "../../api/kind.ts";
-import { poolName } from "../../api/pool-name.ts";
-import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
+// Who has an address out of a slice, by the slice's mirror: for a hold of a shared range that was lost and made again after the range was cut.
+import { parseDomain } from "../../api/pools/domain.ts";
+import { ipPoolKind } from "../../api/pools/ip-pool.ts";
+import { poolName } from "../../api/pools/pool-name.ts";
+import { blocksOf, floatingNode } from "../../api/slices/slice-grant.ts";
 import { ipPools, nodeSlicePools } from "../../cluster/resources.ts";
 import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
 import type { Hold } from "../../ipam/ledger.ts";

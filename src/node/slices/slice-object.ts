@@ -1,11 +1,11 @@
 // The IPPool of one slice as a daemon reads it: whose it is, grant, word and entries. Pure. Promised: a grant of which any block cannot be read
 // is no grant, so that a piece that was lent is never handed out because a hand mistyped it.
-import { type PoolContents, readAllocations } from "../../api/allocations.ts";
-import { formatDomain } from "../../api/domain.ts";
-import type { IPPool } from "../../api/ip-pool.ts";
-import { markedDomain } from "../../api/pool-domain.ts";
-import { poolName } from "../../api/pool-name.ts";
-import type { SliceGrant } from "../../api/slice-grant.ts";
+import { type PoolContents, readAllocations } from "../../api/pools/allocations.ts";
+import { formatDomain } from "../../api/pools/domain.ts";
+import type { IPPool } from "../../api/pools/ip-pool.ts";
+import { markedDomain } from "../../api/pools/pool-domain.ts";
+import { poolName } from "../../api/pools/pool-name.ts";
+import type { SliceGrant } from "../../api/slices/slice-grant.ts";
 import type { StoredPool } from "../../cluster/resources.ts";
 import { readSlice, type SliceObject as ReadSlice } from "../../cluster/slice-object.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";

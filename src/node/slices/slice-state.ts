@@ -1,5 +1,5 @@
 // What a daemon remembers of one slice beside the journal, lost with the process and learned again from the object; and what its work on one needs.
-import type { IPPool } from "../../api/ip-pool.ts";
+import type { IPPool } from "../../api/pools/ip-pool.ts";
 import type { ReadGrant, SharedPlace } from "./slice-object.ts";
 import type { TendingOptions } from "./tending.ts";
 

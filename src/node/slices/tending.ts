@@ -2,7 +2,7 @@
 // (lend, return, drain), then shows the journal's state on the object. Level-based: nothing is lost while the API server is away.
 //
 // Promised: a slice is with one worker at a time, so that a word on the object is always one that the journal has on its disk.
-import { type NodeSlices, sliceUseKey } from "../../api/node-lease.ts";
+import { type NodeSlices, sliceUseKey } from "../../api/slices/node-lease.ts";
 import { asError } from "../../kube/abort.ts";
 import { type ApiError, isApiError, retryAfterOf } from "../../kube/errors.ts";
 import { Backoff } from "../../kube/queue/backoff.ts";

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import type { NodeSlicePool } from "../../api/node-slice-pool.ts";
-import { grantAnnotation, nodeWordAnnotation, writeNodeWord } from "../../api/slice-grant.ts";
+import type { NodeSlicePool } from "../../api/slices/node-slice-pool.ts";
+import { grantAnnotation, nodeWordAnnotation, writeNodeWord } from "../../api/slices/slice-grant.ts";
 import { type JournalGrant, usableOf } from "../../ledger/journal/grant.ts";
 import { parseAddress } from "../../net/address.ts";
 import { difference } from "../../net/interval-set.ts";

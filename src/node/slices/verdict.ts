@@ -2,9 +2,9 @@
 //
 // Promised (docs/decisions/0013): what the API server shows never widens a grant unless it is newer than what the journal works by;
 // a seal is never undone within its generation; a piece that was given up comes back only as a grant of its own.
-import { tryAddress } from "../../api/address-name.ts";
-import type { NodeSlicePool } from "../../api/node-slice-pool.ts";
-import { blocksOf } from "../../api/slice-grant.ts";
+import { tryAddress } from "../../api/holds/address-name.ts";
+import type { NodeSlicePool } from "../../api/slices/node-slice-pool.ts";
+import { blocksOf } from "../../api/slices/slice-grant.ts";
 import { type JournalGrant, writeJournalGrant } from "../../ledger/journal/grant.ts";
 import { comparePrefixes, containsPrefix, overlaps, type Prefix } from "../../net/prefix.ts";
 import type { ReadGrant, SliceObject } from "./slice-object.ts";

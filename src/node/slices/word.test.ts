@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 
-import { writeAllocations } from "../../api/allocations.ts";
-import { nodeWordAnnotation, readNodeWord, writeNodeWord } from "../../api/slice-grant.ts";
+import { writeAllocations } from "../../api/pools/allocations.ts";
+import { nodeWordAnnotation, readNodeWord, writeNodeWord } from "../../api/slices/slice-grant.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import { parseAddress, plus } from "../../net/address.ts";

@@ -1,10 +1,10 @@
 // What a node says of a slice on its IPPool: the entries and the word, and the patch that brings the object there. Pure. Promised: only the
 // daemon's own keys are patched, where they differ. An entry that cannot be read stays: whose it is is not known.
-import { readAllocationKey } from "../../api/allocation-key.ts";
-import { writeAllocations } from "../../api/allocations.ts";
-import type { PoolAllocation } from "../../api/ip-pool.ts";
-import { parseRange } from "../../api/range.ts";
-import { type NodeWord, nodeWordAnnotation, writeNodeWord } from "../../api/slice-grant.ts";
+import { readAllocationKey } from "../../api/pools/allocation-key.ts";
+import { writeAllocations } from "../../api/pools/allocations.ts";
+import type { PoolAllocation } from "../../api/pools/ip-pool.ts";
+import { parseRange } from "../../api/pools/range.ts";
+import { type NodeWord, nodeWordAnnotation, writeNodeWord } from "../../api/slices/slice-grant.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { isEqual } from "../../kube/conditions.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";

@@ -3,7 +3,7 @@
 // own name only. A finalizer that stayed would cost a second write at every release, and nobody could uninstall us.
 // Promised: each write is guarded by what was read; a hold that changes meanwhile is looked at again. Not promised:
 // that whereabouts has done nothing in the seconds before: what it gave to another is said, and stays.
-import { keptFinalizer, ownerLabelName } from "../../api/hold-marks.ts";
+import { keptFinalizer, ownerLabelName } from "../../api/holds/hold-marks.ts";
 import { reservations, type StoredReservation } from "../../cluster/resources.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import { inParallel } from "../../kube/in-parallel.ts";

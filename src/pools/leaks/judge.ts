@@ -3,7 +3,7 @@
 // reached, unless it is fenced (src/cluster/fencing.ts); nothing on one look: `free` needs an earlier observation of
 // the same hold, unchanged, long enough ago. Not promised: that the facts are fresh. So whoever frees asks again with facts
 // read just before, and guards the release by the hold's version (collector.ts).
-import { mayLackMirror } from "../../api/pod-uid.ts";
+import { mayLackMirror } from "../../api/holds/pod-uid.ts";
 import type { HoldNote } from "../../ipam/ledger.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
 import { type Held, isNameless } from "../held.ts";

@@ -1,7 +1,7 @@
 // Which nodes that cannot be reached keep a hold that names none.
 import { expect, it } from "vitest";
 
-import { leaseNodeAnnotation, nodeLeaseName } from "../../api/node-lease.ts";
+import { leaseNodeAnnotation, nodeLeaseName } from "../../api/slices/node-lease.ts";
 import { type Standing, trimLease } from "../../cluster/fencing.ts";
 import type { Lease } from "../../kube/lease.ts";
 import { nodesOf } from "./live-facts.ts";

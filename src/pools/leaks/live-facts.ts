@@ -1,8 +1,8 @@
 // The facts about a hold: from the informers' caches for a first look, and read anew from the server just before a free.
-import { nodeLabel } from "../../api/hold-marks.ts";
+import { nodeLabel } from "../../api/holds/hold-marks.ts";
+import { mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
-import { nodeLeaseName } from "../../api/node-lease.ts";
-import { mirrorAnnotation } from "../../api/pod-uid.ts";
+import { nodeLeaseName } from "../../api/slices/node-lease.ts";
 import { nodeOfLease, type Standing, standingByNote } from "../../cluster/fencing.ts";
 import type { Asking, Judge } from "../../cluster/node-presence.ts";
 import * as kinds from "../../cluster/resources.ts";

@@ -1,6 +1,6 @@
 // Publishes which addresses of a pool are taken, for daemons that choose one: a hint, one ConfigMap per pool, written when it
 // has changed, and now and then all the same, since an old map reads as one without a leader. It belongs to the pool object, so that it goes with it.
-import type { IPPool } from "../../api/ip-pool.ts";
+import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { encodeFreeMap, freeMapName } from "../../cluster/free-map.ts";
 import { type ConfigMap, configMaps } from "../../cluster/resources.ts";
 import type { Domain } from "../../ipam/ledger.ts";

@@ -1,13 +1,13 @@
+import { coolingLabelName } from "../../api/holds/hold-marks.ts";
+import { holdName } from "../../api/holds/hold-object.ts";
+import { reservationNamesToRead } from "../../api/holds/reservation-name.ts";
 // Writes what a pool shows: spec.allocations, status, free map. At most once a second for a pool, and only what differs.
 // Promised: entries that are not ours stay (mirror.ts); while whereabouts is active an entry is removed only after the hold
 // itself was asked for and is gone. Safe without leadership: every key that is changed is tested for what was found there.
-import { readAllocationKey } from "../../api/allocation-key.ts";
-import { formatDomain } from "../../api/domain.ts";
-import { coolingLabelName } from "../../api/hold-marks.ts";
-import { holdName } from "../../api/hold-object.ts";
-import type { IPPool } from "../../api/ip-pool.ts";
-import { isAdopted, markedDomain } from "../../api/pool-domain.ts";
-import { reservationNamesToRead } from "../../api/reservation-name.ts";
+import { readAllocationKey } from "../../api/pools/allocation-key.ts";
+import { formatDomain } from "../../api/pools/domain.ts";
+import type { IPPool } from "../../api/pools/ip-pool.ts";
+import { isAdopted, markedDomain } from "../../api/pools/pool-domain.ts";
 import { holds, ipPools, reservations } from "../../cluster/resources.ts";
 import { untracked } from "../../kube/cache/managed-fields.ts";
 import { isEqual } from "../../kube/conditions.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import type { PoolAllocation } from "../../api/ip-pool.ts";
+import type { PoolAllocation } from "../../api/pools/ip-pool.ts";
 import { heldOf, poolOf } from "../leaks/testing/values.ts";
 import { hasForeign, isOurs, mirrorPatch, planMirror } from "./mirror.ts";
 

@@ -1,12 +1,12 @@
+import { ApiError } from "../../api/error.ts";
 // What has to change in a pool's spec.allocations so that it shows the holds. Pure; mirror-writer.ts sends it.
 // Promised: an entry that is not ours (whereabouts wrote it, and it has no hold of the same owner) is never changed and never
 // dropped; a key that cannot be read neither. An entry is ours if it carries `uid` or `kind`, which whereabouts does not write
 // and its patches leave alone. Not promised: that all holds are shown; beyond the cap the lowest addresses are.
-import { allocationKey, readAllocationKey } from "../../api/allocation-key.ts";
-import { allocationOf } from "../../api/allocations.ts";
-import { ApiError } from "../../api/error.ts";
-import type { IPPool, PoolAllocation } from "../../api/ip-pool.ts";
-import { parseRange } from "../../api/range.ts";
+import { allocationKey, readAllocationKey } from "../../api/pools/allocation-key.ts";
+import { allocationOf } from "../../api/pools/allocations.ts";
+import type { IPPool, PoolAllocation } from "../../api/pools/ip-pool.ts";
+import { parseRange } from "../../api/pools/range.ts";
 import { entryPatch } from "../../cluster/pool-object.ts";
 import { isEqual } from "../../kube/conditions.ts";
 import type { JsonPatchOperation } from "../../kube/patch.ts";

@@ -1,6 +1,6 @@
 // A pool's status: its ends, its totals, and conditions that say what is not as it should be. Pure.
 import { countOf } from "../../api/fields.ts";
-import type { IPPool } from "../../api/ip-pool.ts";
+import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { usableOf } from "../../ipam/definition.ts";
 import { type Condition, withCondition } from "../../kube/conditions.ts";
 import { IntervalSet } from "../../net/interval-set.ts";

@@ -1,5 +1,11 @@
 // One slice or piece while a plan is made: the line of the status, the object, the word on it, and what becomes of it. Pure.
-import { blocksOf, floatingNode, type GrantPhase, type NodeWord, type SliceGrant } from "../../api/slice-grant.ts";
+import {
+  blocksOf,
+  floatingNode,
+  type GrantPhase,
+  type NodeWord,
+  type SliceGrant,
+} from "../../api/slices/slice-grant.ts";
 import { difference } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import { comparePrefixes, containsPrefix, type Prefix } from "../../net/prefix.ts";

@@ -1,5 +1,5 @@
 // What the plan of a sliced range is made from, and what it says (docs/decisions/0013). Values only.
-import type { SliceGrant, NodeWord } from "../../api/slice-grant.ts";
+import type { SliceGrant, NodeWord } from "../../api/slices/slice-grant.ts";
 import type { IntervalSet } from "../../net/interval-set.ts";
 import type { Interval } from "../../net/interval.ts";
 import type { Prefix } from "../../net/prefix.ts";

@@ -1,5 +1,5 @@
 // The part of a range that belongs to no node: the highest aligned block of its size, assigned once no slice is left in it. Pure.
-import { floatingNode } from "../../api/slice-grant.ts";
+import { floatingNode } from "../../api/slices/slice-grant.ts";
 import { common, IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, overlaps, Prefix } from "../../net/prefix.ts";

@@ -1,6 +1,6 @@
 // The grant that an entry should carry. Pure. Promised: the same value as before where nothing changes, else a greater serial; `without`
 // only grows while a generation lasts.
-import type { SliceGrant } from "../../api/slice-grant.ts";
+import type { SliceGrant } from "../../api/slices/slice-grant.ts";
 import { common, type IntervalSet } from "../../net/interval-set.ts";
 import { formatInterval, intervalOf } from "../../net/interval.ts";
 import { comparePrefixes, type Prefix } from "../../net/prefix.ts";

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 
-import type { NodeWord, SliceGrant } from "../../api/slice-grant.ts";
+import type { NodeWord, SliceGrant } from "../../api/slices/slice-grant.ts";
 import { parseAddress } from "../../net/address.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import { parseBlock } from "../../net/interval.ts";

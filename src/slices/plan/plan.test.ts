@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { floatingNode, type NodeWord, type SliceGrant } from "../../api/slice-grant.ts";
+import { floatingNode, type NodeWord, type SliceGrant } from "../../api/slices/slice-grant.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf, parseBlock } from "../../net/interval.ts";
 import { parsePrefix } from "../../net/prefix.ts";

@@ -10,7 +10,7 @@
 // changed or gone, and cannot grant what was given to another meanwhile. A block is free in the plan after the one that removed it.
 //
 // A grant is never widened: a piece that comes back is given out as a piece. Two leaders could otherwise widen and assign at once.
-import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
+import { blocksOf, floatingNode } from "../../api/slices/slice-grant.ts";
 import { common, difference, IntervalSet, union } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, overlaps, type Prefix } from "../../net/prefix.ts";

@@ -1,14 +1,14 @@
 // Objects for tests, as controller, daemons and whereabouts write them (docs/decisions/0013): for a server, or for the pure readers.
-import { networkAnnotation, nodeLabel, nodeLabelName } from "../../api/hold-marks.ts";
-import type { PoolAllocation } from "../../api/ip-pool.ts";
+import { networkAnnotation, nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
+import type { PoolAllocation } from "../../api/pools/ip-pool.ts";
+import { poolName } from "../../api/pools/pool-name.ts";
 import {
   leaseNodeAnnotation,
   nodeLeaseName,
   type NodeSlices,
   slicesAnnotation,
   writeNodeSlices,
-} from "../../api/node-lease.ts";
-import { poolName } from "../../api/pool-name.ts";
+} from "../../api/slices/node-lease.ts";
 import {
   grantAnnotation,
   type NodeWord,
@@ -19,7 +19,7 @@ import {
   slicePoolAnnotation,
   writeGrant,
   writeNodeWord,
-} from "../../api/slice-grant.ts";
+} from "../../api/slices/slice-grant.ts";
 import { noteOn, offAnnotation } from "../../cluster/fencing.ts";
 import type { ConfigMap, Node, StoredSlicePool, StoredPool } from "../../cluster/resources.ts";
 import { type SlicedRange, slicedKey, writeSlicedRanges } from "../../cluster/sliced-ranges.ts";

@@ -1,6 +1,6 @@
 // The domain of an address as a migration must tell it: the ledger's domain, and the namespace of its objects, since with
 // `pool_namespace: nad` one network name is one domain in each namespace.
-import { formatDomain } from "../../api/domain.ts";
+import { formatDomain } from "../../api/pools/domain.ts";
 
 export type DomainKey = string;
 

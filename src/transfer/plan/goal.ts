@@ -1,5 +1,5 @@
 // Where a network's pools are, and where they are to be.
-import { type PoolNaming, poolNamings } from "../../api/pool-name.ts";
+import { type PoolNaming, poolNamings } from "../../api/pools/pool-name.ts";
 import type { Network } from "./network.ts";
 
 export const destinations = ["named", "namespaced", "whereabouts"] as const;

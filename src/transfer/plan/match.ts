@@ -1,10 +1,10 @@
 // Which pool belongs to which network: by the rules that make a pool's name out of a range, in every scheme, old ones too.
 import { ApiError } from "../../api/error.ts";
-import type { IPPool } from "../../api/ip-pool.ts";
-import { assertPoolIs } from "../../api/pool-identity.ts";
-import { type PoolIdentity, poolNamesToRead, readPoolName } from "../../api/pool-name.ts";
-import { parseRange } from "../../api/range.ts";
-import { nodeSlicePoolNamesToRead } from "../../api/slice-name.ts";
+import type { IPPool } from "../../api/pools/ip-pool.ts";
+import { assertPoolIs } from "../../api/pools/pool-identity.ts";
+import { type PoolIdentity, poolNamesToRead, readPoolName } from "../../api/pools/pool-name.ts";
+import { parseRange } from "../../api/pools/range.ts";
+import { nodeSlicePoolNamesToRead } from "../../api/slices/slice-name.ts";
 import { NetError } from "../../net/error.ts";
 import { containsPrefix, parsePrefix, type Prefix } from "../../net/prefix.ts";
 import { placementOf } from "./goal.ts";

@@ -2,11 +2,11 @@
 //
 // Parsed with the leniency of whereabouts: a definition that works today must be found, however it is written. What the
 // node's flat file adds is not known here; a definition that has no range of its own is named as unreadable.
-import type { PoolNaming } from "../../api/pool-name.ts";
+import type { PoolNaming } from "../../api/pools/pool-name.ts";
+import { type IpamConfig, parseIpamConfig } from "../../cni/config/ipam-config.ts";
+import { type NetworkConfig, parseNetwork } from "../../cni/config/network.ts";
 import { CniError } from "../../cni/error.ts";
-import { type IpamConfig, parseIpamConfig } from "../../cni/ipam-config.ts";
 import { isObject, type JsonObject } from "../../cni/json.ts";
-import { type NetworkConfig, parseNetwork } from "../../cni/network.ts";
 import { NetError } from "../../net/error.ts";
 import { type Cidr, parseCidr, type Prefix } from "../../net/prefix.ts";
 import { type AttachmentDefinition, objectKey } from "./survey.ts";

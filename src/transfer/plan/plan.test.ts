@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { readAllocations } from "../../api/allocations.ts";
-import { reservationName } from "../../api/reservation-name.ts";
+import { reservationName } from "../../api/holds/reservation-name.ts";
+import { readAllocations } from "../../api/pools/allocations.ts";
 import type { AnyObject } from "../../kube/meta.ts";
 import { parseAddress } from "../../net/address.ts";
 import { readRecord } from "../record/record-object.ts";

@@ -1,13 +1,13 @@
+import { describeObject } from "../../api/metadata.ts";
 // The plan of a migration: a pure function of what the cluster has and of what is wanted. It says everything that will
 // happen, and whatever stands against it.
 //
 // Promised: no address is lost (each record and entry is in the destination, or stays), none is in two places, and the plan of
 // a migrated cluster is empty. Not promised: that the network on the wire follows; that is the definitions' business.
-import { readAllocations } from "../../api/allocations.ts";
-import type { IPPool } from "../../api/ip-pool.ts";
-import { describeObject } from "../../api/metadata.ts";
-import { markedDomain } from "../../api/pool-domain.ts";
-import { parseRange } from "../../api/range.ts";
+import { readAllocations } from "../../api/pools/allocations.ts";
+import type { IPPool } from "../../api/pools/ip-pool.ts";
+import { markedDomain } from "../../api/pools/pool-domain.ts";
+import { parseRange } from "../../api/pools/range.ts";
 import { contains } from "../../net/prefix.ts";
 import { type AddressRecord, readRecord } from "../record/record-object.ts";
 import { type DefinitionEdit, definitionEdit } from "./definition-edit.ts";

@@ -1,15 +1,15 @@
-// Which pool object becomes which: one for one, or several of one identity into one.
-import { allocationKey } from "../../api/allocation-key.ts";
-import { readAllocations } from "../../api/allocations.ts";
-import { formatDomain, parseDomain } from "../../api/domain.ts";
 import { ApiError } from "../../api/error.ts";
-import { adoptedAnnotation, domainAnnotation } from "../../api/hold-marks.ts";
-import type { IPPool, PoolAllocation } from "../../api/ip-pool.ts";
+import { adoptedAnnotation, domainAnnotation } from "../../api/holds/hold-marks.ts";
 import { describeObject } from "../../api/metadata.ts";
-import { markedDomain } from "../../api/pool-domain.ts";
-import { identityAnnotations } from "../../api/pool-identity.ts";
-import { type PoolIdentity, poolName } from "../../api/pool-name.ts";
-import { parseRange } from "../../api/range.ts";
+// Which pool object becomes which: one for one, or several of one identity into one.
+import { allocationKey } from "../../api/pools/allocation-key.ts";
+import { readAllocations } from "../../api/pools/allocations.ts";
+import { formatDomain, parseDomain } from "../../api/pools/domain.ts";
+import type { IPPool, PoolAllocation } from "../../api/pools/ip-pool.ts";
+import { markedDomain } from "../../api/pools/pool-domain.ts";
+import { identityAnnotations } from "../../api/pools/pool-identity.ts";
+import { type PoolIdentity, poolName } from "../../api/pools/pool-name.ts";
+import { parseRange } from "../../api/pools/range.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import type { Placement } from "./goal.ts";
 import type { Match, Matches } from "./match.ts";

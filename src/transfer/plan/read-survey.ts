@@ -1,5 +1,5 @@
 // Reads what a plan is made of. A kind that the server does not have is a kind of which there is nothing.
-import { nodeSlicePoolKind } from "../../api/node-slice-pool.ts";
+import { nodeSlicePoolKind } from "../../api/slices/node-slice-pool.ts";
 import { poolNamespaceOf } from "../../cluster/coexistence-word.ts";
 import { holds, ipPools, networkAttachmentDefinitions, reservations } from "../../cluster/resources.ts";
 import { fetchState } from "../../cluster/state.ts";

@@ -1,11 +1,11 @@
+import { networkAnnotation } from "../../api/holds/hold-marks.ts";
+import { describeObject } from "../../api/metadata.ts";
 // Which records of addresses follow which network: by domain and address, also where no pool has an entry, since a record
 // without an entry counts as held.
-import { readAllocations } from "../../api/allocations.ts";
-import { networkAnnotation } from "../../api/hold-marks.ts";
-import type { IPPool } from "../../api/ip-pool.ts";
-import { describeObject } from "../../api/metadata.ts";
-import { readPoolName } from "../../api/pool-name.ts";
-import { parseRange } from "../../api/range.ts";
+import { readAllocations } from "../../api/pools/allocations.ts";
+import type { IPPool } from "../../api/pools/ip-pool.ts";
+import { readPoolName } from "../../api/pools/pool-name.ts";
+import { parseRange } from "../../api/pools/range.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";
 import { type AddressObject, type AddressRecord, movedRecord } from "../record/record-object.ts";
 import { describeDomain, type DomainKey, networkDomain } from "./domain-key.ts";

@@ -3,7 +3,7 @@
 //
 // The order is what makes a crash harmless: a new object is there before the old one goes, and records of addresses come
 // before the pool that hands out from them.
-import type { IPPool } from "../../api/ip-pool.ts";
+import type { IPPool } from "../../api/pools/ip-pool.ts";
 import type { AddressObject } from "../record/record-object.ts";
 import type { DefinitionEdit } from "./definition-edit.ts";
 import type { Plan } from "./plan.ts";

@@ -4,11 +4,11 @@
 import type { z } from "zod";
 
 import { ApiError } from "../../api/error.ts";
-import { type HoldObject, holdKind } from "../../api/hold.ts";
-import { type IPPool, ipPoolKind } from "../../api/ip-pool.ts";
+import { type HoldObject, holdKind } from "../../api/holds/hold.ts";
+import { type Reservation, reservationKind } from "../../api/holds/reservation.ts";
 import { type Kind, type KindObject, parseObject } from "../../api/kind.ts";
-import { type NodeSlicePool, nodeSlicePoolKind } from "../../api/node-slice-pool.ts";
-import { type Reservation, reservationKind } from "../../api/reservation.ts";
+import { type IPPool, ipPoolKind } from "../../api/pools/ip-pool.ts";
+import { type NodeSlicePool, nodeSlicePoolKind } from "../../api/slices/node-slice-pool.ts";
 import type { AnyObject } from "../../kube/meta.ts";
 
 /** A NetworkAttachmentDefinition, as far as it is read. */

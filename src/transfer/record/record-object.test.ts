@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { holdObjectOf, holdOfObject } from "../../api/hold-object.ts";
-import type { HoldObject } from "../../api/hold.ts";
-import { holdOfReservation, reservationOf } from "../../api/reservation-hold.ts";
-import type { Reservation } from "../../api/reservation.ts";
+import { holdObjectOf, holdOfObject } from "../../api/holds/hold-object.ts";
+import type { HoldObject } from "../../api/holds/hold.ts";
+import { holdOfReservation, reservationOf } from "../../api/holds/reservation-hold.ts";
+import type { Reservation } from "../../api/holds/reservation.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../ipam/owner.ts";
 import { parseAddress } from "../../net/address.ts";

@@ -1,4 +1,3 @@
-import { parseDomain } from "../../api/domain.ts";
 // The record of an address, read from either kind, and made anew for another domain. What others wrote into it stays.
 import { ApiError } from "../../api/error.ts";
 import {
@@ -8,12 +7,13 @@ import {
   ownerUidAnnotation,
   partOf,
   poolAnnotation,
-} from "../../api/hold-marks.ts";
-import { holdName, holdOfObject } from "../../api/hold-object.ts";
-import type { HoldObject } from "../../api/hold.ts";
-import { holdOfReservation } from "../../api/reservation-hold.ts";
-import { reservationName } from "../../api/reservation-name.ts";
-import type { Reservation } from "../../api/reservation.ts";
+} from "../../api/holds/hold-marks.ts";
+import { holdName, holdOfObject } from "../../api/holds/hold-object.ts";
+import type { HoldObject } from "../../api/holds/hold.ts";
+import { holdOfReservation } from "../../api/holds/reservation-hold.ts";
+import { reservationName } from "../../api/holds/reservation-name.ts";
+import type { Reservation } from "../../api/holds/reservation.ts";
+import { parseDomain } from "../../api/pools/domain.ts";
 import type { Address } from "../../net/address.ts";
 
 export type AddressObject = Reservation | HoldObject;

@@ -1,6 +1,6 @@
 // What is recorded, beside what each running pod has: whose address is not recorded for it would be given another next time, which the code
 // that hands out decides on a picture of all the records. Nothing is written.
-import { poolDefinitionOf, wantOf } from "../../cni/pool-definition.ts";
+import { poolDefinitionOf, wantOf } from "../../cni/config/pool-definition.ts";
 import { decide } from "../../ipam/decide.ts";
 import { Pool } from "../../ipam/pool.ts";
 import { equal } from "../../net/address.ts";

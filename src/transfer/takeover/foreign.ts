@@ -1,4 +1,4 @@
-import { tryAddress } from "../../api/address-name.ts";
+import { tryAddress } from "../../api/holds/address-name.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import { isObject } from "../../cni/json.ts";
 // Addresses that another system has given, whatever it is, as values: what is to be taken over.

@@ -1,6 +1,6 @@
 // host-local's records: one file per address in /var/lib/cni/networks/NETWORK, named by it; in it the container's id and, since
 // version 0.7, the interface on a second line. Beside them a lock and the last address of each range.
-import { tryAddress } from "../../api/address-name.ts";
+import { tryAddress } from "../../api/holds/address-name.ts";
 import type { Foreign, ForeignAllocation, LiveAddress } from "./foreign.ts";
 
 export interface HostLocalFile {

@@ -1,8 +1,8 @@
 // Takes over what another IPAM has given. Every address is taken through the ledger, one by one, as a pod would: what is another's
 // already stays another's. Doing it again does nothing.
-import { readAllocations } from "../../api/allocations.ts";
-import { domainOfPool } from "../../api/domain.ts";
-import { markedDomain, settledDomain } from "../../api/pool-domain.ts";
+import { readAllocations } from "../../api/pools/allocations.ts";
+import { domainOfPool } from "../../api/pools/domain.ts";
+import { markedDomain, settledDomain } from "../../api/pools/pool-domain.ts";
 import { ensurePool, poolObject } from "../../cluster/pool-object.ts";
 import { pods } from "../../cluster/resources.ts";
 import type { Owner } from "../../ipam/owner.ts";

@@ -2,7 +2,7 @@
 // status.allocatedIPs is a JSON text { address: { pod: namespace/name, podUid, interface in older versions } }; SpiderEndpoint (named
 // as its pod), whose status.current has the pod's uid and, for each NIC, `interface`, `ipv4` and `ipv6` as address/length; and
 // SpiderReservedIP, whose spec.ips are addresses and A-B ranges that are given to nobody.
-import { tryAddress } from "../../api/address-name.ts";
+import { tryAddress } from "../../api/holds/address-name.ts";
 import { isObject, type JsonObject } from "../../cni/json.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
 import type { AnyObject } from "../../kube/meta.ts";

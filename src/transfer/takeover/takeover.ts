@@ -1,6 +1,6 @@
 // What to do with addresses that another system has given: purely, from what it says and from what is held already.
-import { domainOfPool } from "../../api/domain.ts";
-import { poolName } from "../../api/pool-name.ts";
+import { domainOfPool } from "../../api/pools/domain.ts";
+import { poolName } from "../../api/pools/pool-name.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";

@@ -1,7 +1,7 @@
 // Which address a claim gets: ranges, numbers that were asked for, what its status says, quotas.
 import { expect, it } from "vitest";
 
-import { requestedAnnotation } from "../../../src/api/claim-marks.ts";
+import { requestedAnnotation } from "../../../src/api/claims/claim-marks.ts";
 import { ipamClaims, namespaces, pods } from "../../../src/cluster/resources.ts";
 import type { KubeObject } from "../../../src/kube/meta.ts";
 import { until } from "../../lab/wait.ts";

@@ -1,7 +1,7 @@
 // Which claim an interface goes by, and what happens where there is none.
 import { afterEach, expect, it } from "vitest";
 
-import { swappedClaimName } from "../../../src/api/claim-marks.ts";
+import { swappedClaimName } from "../../../src/api/claims/claim-marks.ts";
 import { ipamClaims, pods } from "../../../src/cluster/resources.ts";
 import { until } from "../../lab/wait.ts";
 import { network } from "../../node/world.ts";

@@ -1,7 +1,7 @@
 // Who may have a MAC: what the holds of the network say, and nothing that a tenant may write.
 import { expect, it } from "vitest";
 
-import { macLabelName } from "../../../src/api/claim-marks.ts";
+import { macLabelName } from "../../../src/api/claims/claim-marks.ts";
 import { ipamClaims, pods } from "../../../src/cluster/resources.ts";
 import { until } from "../../lab/wait.ts";
 import type { GetClaimWorld } from "./suite.ts";

@@ -1,5 +1,5 @@
 // Objects as KubeVirt makes them, for stories of daemons: a machine, its networks, the metadata of its launchers.
-import { hashedInterfaceName, type VmInterface, type VmNetwork } from "../../../src/api/kubevirt.ts";
+import { hashedInterfaceName, type VmInterface, type VmNetwork } from "../../../src/api/claims/kubevirt.ts";
 import type { KubeObject } from "../../../src/kube/meta.ts";
 
 /** A VM, or a VMI without one, and the VMI that runs. */

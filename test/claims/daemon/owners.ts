@@ -7,7 +7,7 @@ import {
   claimNicAnnotation,
   claimOwnerAnnotation,
   continuesAnnotation,
-} from "../../../src/api/claim-marks.ts";
+} from "../../../src/api/claims/claim-marks.ts";
 import { ipamClaims, pods, virtualMachines } from "../../../src/cluster/resources.ts";
 import type { Machine } from "./objects.ts";
 import type { GetClaimWorld } from "./suite.ts";

@@ -4,11 +4,11 @@ import {
   claimNicAnnotation,
   claimOwnerAnnotation,
   managedLabelName,
-} from "../../../src/api/claim-marks.ts";
+} from "../../../src/api/claims/claim-marks.ts";
+import { ipamClaimKind } from "../../../src/api/claims/ipam-claim.ts";
+import { hashedInterfaceName } from "../../../src/api/claims/kubevirt.ts";
 // What the stories of claims and daemons share: a server with all kinds on it, daemons, and objects as KubeVirt and our leader make them.
 import { definitionOf } from "../../../src/api/definition.ts";
-import { ipamClaimKind } from "../../../src/api/ipam-claim.ts";
-import { hashedInterfaceName } from "../../../src/api/kubevirt.ts";
 import { claimsKey, writeClaimsState } from "../../../src/cluster/claims-state.ts";
 import {
   configMaps,

@@ -1,6 +1,6 @@
 // Objects as whereabouts, its fork and this system write them. Each must be stored and read back unchanged.
-import { holdObjectOf } from "../../../src/api/hold-object.ts";
-import { reservationOf } from "../../../src/api/reservation-hold.ts";
+import { holdObjectOf } from "../../../src/api/holds/hold-object.ts";
+import { reservationOf } from "../../../src/api/holds/reservation-hold.ts";
 import { parseAddress } from "../../../src/net/address.ts";
 
 export interface Sample {

@@ -1,6 +1,6 @@
 // Who has which address, from three independent sides: what pods were told (network-status), what the API server has on
 // record (reservations and holds), and what the kernels of the nodes have in the pods' network namespaces.
-import { readReservationName } from "../../../src/api/reservation-name.ts";
+import { readReservationName } from "../../../src/api/holds/reservation-name.ts";
 import type { Cluster } from "../cluster.ts";
 import type { NetworkStatus } from "../networks/status.ts";
 import { statusAnnotation } from "../networks/status.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { type IPPool } from "../../../src/api/ip-pool.ts";
+import { type IPPool } from "../../../src/api/pools/ip-pool.ts";
 import { encodeFreeMap } from "../../../src/cluster/free-map.ts";
 import { configMaps, ipPools, reservations } from "../../../src/cluster/resources.ts";
 import { parseBlock } from "../../../src/net/interval.ts";

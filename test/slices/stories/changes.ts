@@ -2,7 +2,7 @@
 // is in use stays in use and on record; what is new comes from the new.
 import { describe, expect, it } from "vitest";
 
-import { nodeLeaseName, seenAnnotation } from "../../../src/api/node-lease.ts";
+import { nodeLeaseName, seenAnnotation } from "../../../src/api/slices/node-lease.ts";
 import { configMaps, leases, reservations } from "../../../src/cluster/resources.ts";
 import { slicedKey, writeSlicedRanges } from "../../../src/cluster/sliced-ranges.ts";
 import { stateName } from "../../../src/cluster/state.ts";

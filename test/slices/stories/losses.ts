@@ -2,7 +2,7 @@
 // daemon's memory; in each phase of a range. No address is given twice, nothing shared is given before it is known again, slices go on.
 import { describe, expect, it } from "vitest";
 
-import { journalAnnotation, nodeLeaseName } from "../../../src/api/node-lease.ts";
+import { journalAnnotation, nodeLeaseName } from "../../../src/api/slices/node-lease.ts";
 import { configMaps, ipPools, leases, nodeSlicePools } from "../../../src/cluster/resources.ts";
 import { readSlicedRanges, slicedKey } from "../../../src/cluster/sliced-ranges.ts";
 import { fetchState, stateName, stateObject } from "../../../src/cluster/state.ts";

@@ -2,7 +2,7 @@
 // any more. The controller's hours are the test's.
 import { describe, expect, it } from "vitest";
 
-import { nodeLeaseName } from "../../../src/api/node-lease.ts";
+import { nodeLeaseName } from "../../../src/api/slices/node-lease.ts";
 import { goneSinceAnnotation, noteOn, offAnnotation } from "../../../src/cluster/fencing.ts";
 import { leases } from "../../../src/cluster/resources.ts";
 import { haste } from "../../haste.ts";

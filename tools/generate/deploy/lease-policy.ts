@@ -8,7 +8,7 @@ const name = "holdfast-leases";
 const prefix = "holdfast-node-";
 const accountOf = (account: string) => `system:serviceaccount:${systemNamespace}:${account}`;
 const nodeClaim = "authentication.kubernetes.io/node-name";
-/** A longer node's name is cut, with a hash at its end (src/api/node-lease.ts): then only the beginning is compared. */
+/** A longer node's name is cut, with a hash at its end (src/api/slices/node-lease.ts): then only the beginning is compared. */
 const longestWhole = 253 - prefix.length;
 
 export function leasePolicyObjects(): object[] {

@@ -4,8 +4,8 @@ import {
   claimNicAnnotation,
   claimOwnerAnnotation,
   managedLabelName,
-} from "../../../api/claim-marks.ts";
-import { hashedInterfaceName } from "../../../api/kubevirt.ts";
+} from "../../../api/claims/claim-marks.ts";
+import { hashedInterfaceName } from "../../../api/claims/kubevirt.ts";
 import type { NetworkAttachmentDefinition, Pod, StoredClaim } from "../../../cluster/resources.ts";
 import { noSlicedRanges } from "../../../cluster/sliced-ranges.ts";
 import type { HoldNote, HoldUser } from "../../../ipam/ledger.ts";

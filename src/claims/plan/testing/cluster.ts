@@ -2,7 +2,7 @@ import type { ClaimsState } from "../../../cluster/claims-state.ts";
 import type { Standing } from "../../../cluster/fencing.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 // A small cluster in memory: objects, a ledger, nodes, definitions, garbage collection. One namespace.
-import type { Persistence } from "../../../cni/persistence.ts";
+import type { Persistence } from "../../../cni/config/persistence.ts";
 import type { Hold } from "../../../ipam/ledger.ts";
 import { MemoryLedger, MemoryStore } from "../../../ipam/memory-ledger.ts";
 import { type ModelPod, type ModelVm, type ModelVmi, Shelf, withMetadata, without } from "./objects.ts";

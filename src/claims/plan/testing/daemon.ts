@@ -1,6 +1,6 @@
 // Plays the node daemon: an ADD by a claim, as docs/decisions/0014 has it. It yields before everything that it reads or writes, so that
 // anything may come between, or it may die there.
-import { claimName, identityOf, ownershipOf, swappedClaimName } from "../../../api/claim-marks.ts";
+import { claimName, identityOf, ownershipOf, swappedClaimName } from "../../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import type { Hold, HoldUser } from "../../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey } from "../../../ipam/owner.ts";

@@ -1,5 +1,5 @@
 // The facts of a family of a model cluster, now or as a cache had them: each kind may be of another moment.
-import { familyKeysOf, holdFamilyOf } from "../../../api/claim-family.ts";
+import { familyKeysOf, holdFamilyOf } from "../../../api/claims/claim-family.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import type { Hold } from "../../../ipam/ledger.ts";
 import type { ClaimHold, FamilyFacts, LauncherNic, LauncherPod } from "../facts.ts";

@@ -1,6 +1,6 @@
 // Plays the leader: plans from what a cache shows, confirms from the cluster what cannot be undone, and acts. Yields before every read and
 // write.
-import { claimFinalizer } from "../../../api/claim-marks.ts";
+import { claimFinalizer } from "../../../api/claims/claim-marks.ts";
 import { ownerKey } from "../../../ipam/owner.ts";
 import { parseAddress } from "../../../net/address.ts";
 import type { ClaimHold, FamilyFacts } from "../facts.ts";

@@ -1,5 +1,5 @@
 // Random lives of VMs: each choice is one small thing that somebody does.
-import { claimFinalizer } from "../../../api/claim-marks.ts";
+import { claimFinalizer } from "../../../api/claims/claim-marks.ts";
 import { ModelCluster, type Sandbox } from "./cluster.ts";
 import { add } from "./daemon.ts";
 import { gather, kinds, type Snapshot, snapshotOf } from "./gather.ts";

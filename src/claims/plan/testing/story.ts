@@ -7,7 +7,7 @@ import {
   claimVmAnnotation,
   ownershipOf,
   persistenceLabelName,
-} from "../../../api/claim-marks.ts";
+} from "../../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import { parseAddress } from "../../../net/address.ts";
 import type { FamilyFacts } from "../facts.ts";

@@ -1,5 +1,5 @@
 // Plays KubeVirt and the kubelets on a model cluster. Each function is one write, as the real ones make it, so that anything may come between.
-import { hashedInterfaceName, type VmiSpec } from "../../../api/kubevirt.ts";
+import { hashedInterfaceName, type VmiSpec } from "../../../api/claims/kubevirt.ts";
 import { type ModelCluster, namespace } from "./cluster.ts";
 import { type ModelPod, type ModelVm, type ModelVmi, type PodNic, withMetadata } from "./objects.ts";
 

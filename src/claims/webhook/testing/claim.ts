@@ -1,5 +1,5 @@
 // Claims in few words: what stories about them are told with.
-import { claimNicAnnotation, claimOwnerAnnotation } from "../../../api/claim-marks.ts";
+import { claimNicAnnotation, claimOwnerAnnotation } from "../../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import type { AdmissionReply } from "../../../kube/admission/admission-review.ts";
 

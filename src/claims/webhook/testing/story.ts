@@ -1,10 +1,10 @@
 // Launcher pods in few words: what stories about them are told with.
 import { expect } from "vitest";
 
-import { claimNicAnnotation, claimOwnerAnnotation } from "../../../api/claim-marks.ts";
-import { hashedInterfaceName, type VirtualMachineInstance } from "../../../api/kubevirt.ts";
+import { claimNicAnnotation, claimOwnerAnnotation } from "../../../api/claims/claim-marks.ts";
+import { hashedInterfaceName, type VirtualMachineInstance } from "../../../api/claims/kubevirt.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
-import type { Persistence } from "../../../cni/persistence.ts";
+import type { Persistence } from "../../../cni/config/persistence.ts";
 import { judgeLauncher, type LauncherFacts } from "../launcher.ts";
 
 const networks = "k8s.v1.cni.cncf.io/networks";

@@ -1,8 +1,8 @@
 // From what was asked for on the command line to the files that are to be there. Pure.
 import { basename, join, posix } from "node:path";
 
+import { parseNetwork } from "../../config/network.ts";
 import { CniError } from "../../error.ts";
-import { parseNetwork } from "../../network.ts";
 import { defaultSocket, defaultSpool } from "../../protocol/limits.ts";
 import { socketFile, spoolFile } from "../call.ts";
 import { withNode } from "../launcher.ts";

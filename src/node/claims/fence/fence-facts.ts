@@ -1,6 +1,6 @@
 // What the fence asks the API server for, each time anew: an informer that stood still through an outage is what it is there for.
-import { coolingOf } from "../../../api/hold-marks.ts";
-import { isPodOf } from "../../../api/pod-uid.ts";
+import { coolingOf } from "../../../api/holds/hold-marks.ts";
+import { isPodOf } from "../../../api/holds/pod-uid.ts";
 import { ipamClaims, type Pod, pods } from "../../../cluster/resources.ts";
 import type { Attachment } from "../../../cni/attachments.ts";
 import type { Hold } from "../../../ipam/ledger.ts";

@@ -2,13 +2,13 @@
 // Promised: nothing that was committed for a claim is taken back because something failed later; the next ADD of any of its pods goes on from
 // there, but for an address that nobody was told of: one that would break the namespace's quota, or one of two that pods of a new claim took
 // at once. The status follows the commit; where the claim had no address before, it decides between those two, and is waited for.
-import { allocationReasons, continuesAnnotation } from "../../../api/claim-marks.ts";
-import { allocatedWords, type ClaimCondition } from "../../../api/claim-status.ts";
+import { allocationReasons, continuesAnnotation } from "../../../api/claims/claim-marks.ts";
+import { allocatedWords, type ClaimCondition } from "../../../api/claims/claim-status.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import { answerOf } from "../../../cni/answer.ts";
 import { consentFault, placeFault } from "../../../cni/by-number.ts";
+import { formatCidr } from "../../../cni/config/route.ts";
 import type { CniResult } from "../../../cni/result.ts";
-import { formatCidr } from "../../../cni/route.ts";
 import { type Address, equal } from "../../../net/address.ts";
 import { contains } from "../../../net/prefix.ts";
 import type { Addition } from "../../add/add.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { continuesAnnotation } from "../../../api/claim-marks.ts";
+import { continuesAnnotation } from "../../../api/claims/claim-marks.ts";
 import { type HoldUser, LedgerError } from "../../../ipam/ledger.ts";
 import { type LedgerFault, MemoryLedger, MemoryStore } from "../../../ipam/memory-ledger.ts";
 import type { ClaimOwner } from "../../../ipam/owner.ts";

@@ -1,7 +1,7 @@
 // The addresses that a claim holds, and the pods at them. Nothing here frees anything.
 // Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
 // several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
-import { allocationReasons, identityOf, nicOfIdentity } from "../../../api/claim-marks.ts";
+import { allocationReasons, identityOf, nicOfIdentity } from "../../../api/claims/claim-marks.ts";
 import { type AmendableLedger, type Domain, type Hold, type HoldNote, LedgerError } from "../../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, sameOwner } from "../../../ipam/owner.ts";
 import { type Address, compare, equal } from "../../../net/address.ts";

@@ -3,7 +3,7 @@
 // The same where a claim is gone under its guest (by force, VM deleted without the VMI) and the leader's new one has not got
 // the address yet: a pod of this VMI at it is the proof, since nobody knows the VM of its identity any more. Promised: only
 // from a living pod of the claim's namespace, of the same VMI by its own word too. Not promised: what a node's slice gave.
-import { continuesAnnotation, nicOfIdentity } from "../../../api/claim-marks.ts";
+import { continuesAnnotation, nicOfIdentity } from "../../../api/claims/claim-marks.ts";
 import type { Hold } from "../../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, type PodOwner } from "../../../ipam/owner.ts";
 import { equal } from "../../../net/address.ts";

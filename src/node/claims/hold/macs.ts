@@ -1,7 +1,7 @@
 // Two VMs of one network must not have the same MAC: neither would be reached. Holds of the network's ranges decide, those of
 // stopped VMs too: only daemons write them. A claim's label is for people, and whoever makes claims may write it. Not
 // promised: two VMs that ask anew for one MAC at once, each at an address that it has already, may both get it.
-import { allocationReasons } from "../../../api/claim-marks.ts";
+import { allocationReasons } from "../../../api/claims/claim-marks.ts";
 import type { AmendableLedger, Domain, Hold } from "../../../ipam/ledger.ts";
 import { ownerKey } from "../../../ipam/owner.ts";
 import { contains } from "../../../net/prefix.ts";

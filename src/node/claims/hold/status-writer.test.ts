@@ -2,9 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { allocationReasons } from "../../../api/claim-marks.ts";
+import { allocationReasons } from "../../../api/claims/claim-marks.ts";
+import { ipamClaimKind } from "../../../api/claims/ipam-claim.ts";
 import { definitionOf } from "../../../api/definition.ts";
-import { ipamClaimKind } from "../../../api/ipam-claim.ts";
 import { openApi } from "../../../apiserver/api.ts";
 import { ipamClaims, type StoredClaim } from "../../../cluster/resources.ts";
 import { realClock } from "../../../kube/clock.ts";

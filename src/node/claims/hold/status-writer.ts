@@ -1,7 +1,7 @@
 // Writes the status of claims in the background: an ADD is answered when the hold is written. Promised: a claim's last word
 // is written, one write at a time, over the status that was read; the leader's notes are in nobody's way. Bounded: what does
 // not fit, fails for long or is lost in a crash the leader writes from the holds. At the end the rest gets a few seconds.
-import { claimStatus, type ClaimStatus, type StatusInput } from "../../../api/claim-status.ts";
+import { claimStatus, type ClaimStatus, type StatusInput } from "../../../api/claims/claim-status.ts";
 import { ipamClaims, type StoredClaim } from "../../../cluster/resources.ts";
 import { type Clock, deadline, sleep } from "../../../kube/clock.ts";
 import { isEqual } from "../../../kube/conditions.ts";

@@ -1,6 +1,6 @@
 // Who is at an address of a claim: counted from the pods themselves, as the API server has them now. A node that died sends no DEL, and the list on
 // the hold is of all that ever came and have not been seen to end.
-import { launchedBy } from "../../../api/launcher-pod.ts";
+import { launchedBy } from "../../../api/claims/launcher-pod.ts";
 import { type Pod, pods } from "../../../cluster/resources.ts";
 import type { HoldUser } from "../../../ipam/ledger.ts";
 import { lookUp } from "../../../kube/look-up.ts";

@@ -7,8 +7,8 @@ import {
   claimNicAnnotation,
   claimOwnerAnnotation,
   swappedClaimName,
-} from "../../../api/claim-marks.ts";
-import type { VirtualMachineInstance } from "../../../api/kubevirt.ts";
+} from "../../../api/claims/claim-marks.ts";
+import type { VirtualMachineInstance } from "../../../api/claims/kubevirt.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import { judgeClaims, type Seeker, type Verdict } from "./choose-claim.ts";
 

@@ -1,5 +1,5 @@
 // A claim that an ADD goes by, with all that is decided by it.
-import { identityOf, ownershipOf, requestedAnnotation } from "../../../api/claim-marks.ts";
+import { identityOf, ownershipOf, requestedAnnotation } from "../../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import type { HoldUser } from "../../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../../ipam/owner.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { hashedInterfaceName } from "../../../api/kubevirt.ts";
-import type { Persistence } from "../../../cni/persistence.ts";
+import { hashedInterfaceName } from "../../../api/claims/kubevirt.ts";
+import type { Persistence } from "../../../cni/config/persistence.ts";
 import type { PodFacts } from "../../request/pods.ts";
 import { nicFor, requestedFor, wishOf } from "./claim-query.ts";
 

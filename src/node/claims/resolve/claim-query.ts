@@ -1,10 +1,10 @@
 // Whether an interface may go by a claim, and what is known of it before anything is asked of the API server. Pure.
-import { addressesAnnotation, primaryClaimAnnotation } from "../../../api/claim-marks.ts";
-import { nicOf, type VirtualMachineInstance } from "../../../api/kubevirt.ts";
-import { launchedBy, type Launched } from "../../../api/launcher-pod.ts";
-import { readRequested } from "../../../api/requested-addresses.ts";
+import { addressesAnnotation, primaryClaimAnnotation } from "../../../api/claims/claim-marks.ts";
+import { nicOf, type VirtualMachineInstance } from "../../../api/claims/kubevirt.ts";
+import { launchedBy, type Launched } from "../../../api/claims/launcher-pod.ts";
+import { readRequested } from "../../../api/claims/requested-addresses.ts";
+import type { Persistence } from "../../../cni/config/persistence.ts";
 import { CniError, errorCodes } from "../../../cni/error.ts";
-import type { Persistence } from "../../../cni/persistence.ts";
 import { type Selection, selectionsOf } from "../../../cni/selection.ts";
 import type { PodFacts } from "../../request/pods.ts";
 

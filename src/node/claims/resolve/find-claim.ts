@@ -2,10 +2,10 @@
 // Promised: claims and VMIs are read from the API server at every ADD, never from memory: that a claim is gone is what frees its address, and a
 // pod that comes later must find none. VMI and claim are read at once where the claim's name is known or can be guessed. The VM is read only
 // where there is no claim. Nobody waits longer than `waitMs`.
-import { takesPart } from "../../../api/claim-choice.ts";
-import { allocationReasons, claimName } from "../../../api/claim-marks.ts";
-import { hashedInterfaceName, type VirtualMachineInstance } from "../../../api/kubevirt.ts";
-import { ownerUidOf } from "../../../api/vm-owner.ts";
+import { takesPart } from "../../../api/claims/claim-choice.ts";
+import { allocationReasons, claimName } from "../../../api/claims/claim-marks.ts";
+import { hashedInterfaceName, type VirtualMachineInstance } from "../../../api/claims/kubevirt.ts";
+import { ownerUidOf } from "../../../api/claims/vm-owner.ts";
 import type { ClaimsState } from "../../../cluster/claims-state.ts";
 import { ipamClaims, type StoredClaim, virtualMachineInstances, virtualMachines } from "../../../cluster/resources.ts";
 import { CniError, errorCodes } from "../../../cni/error.ts";

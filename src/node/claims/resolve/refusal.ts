@@ -1,6 +1,6 @@
 // Why a claim got no address, as its condition says it. Pure.
-import { allocationReasons } from "../../../api/claim-marks.ts";
-import type { AllocationReason } from "../../../api/claim-status.ts";
+import { allocationReasons } from "../../../api/claims/claim-marks.ts";
+import type { AllocationReason } from "../../../api/claims/claim-status.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import { CniError, errorCodes } from "../../../cni/error.ts";
 import type { RefusalCode } from "../../../ipam/request.ts";

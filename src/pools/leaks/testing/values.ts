@@ -1,5 +1,5 @@
 // Values for the tests of this folder: a hold of a pod, facts where all is well, a pool as whereabouts writes it.
-import type { IPPool, PoolAllocation } from "../../../api/ip-pool.ts";
+import type { IPPool, PoolAllocation } from "../../../api/pools/ip-pool.ts";
 import type { Standing } from "../../../cluster/fencing.ts";
 import type { HoldNote } from "../../../ipam/ledger.ts";
 import type { PodOwner } from "../../../ipam/owner.ts";

@@ -1,5 +1,5 @@
 // A node's journal in the simulation: what docs/decisions/0013 says of it, and nothing else. It outlives its daemon, not its disk.
-import { blocksOf, type NodeWord } from "../../../api/slice-grant.ts";
+import { blocksOf, type NodeWord } from "../../../api/slices/slice-grant.ts";
 import { parseAddress } from "../../../net/address.ts";
 import { prefixesOf } from "../../../net/cover.ts";
 import { difference, IntervalSet } from "../../../net/interval-set.ts";

@@ -1,6 +1,6 @@
 // The API server of the simulation: one status, the slice objects, the reservations. Every write of an object has a version, and a
 // guarded write is refused where the version is another.
-import type { NodeWord, SliceGrant } from "../../../api/slice-grant.ts";
+import type { NodeWord, SliceGrant } from "../../../api/slices/slice-grant.ts";
 import type { Prefix } from "../../../net/prefix.ts";
 import { keyOf } from "../entry.ts";
 import type { Allocation } from "../facts.ts";

@@ -1,0 +1,207 @@
+// What the object of a hold carries beside the fields of its kind, the same for both kinds (docs/decisions/0011): labels that
+// narrow a search, annotations for those who read it later. Names and contents decide; no mark ever does, `cooling` aside.
+import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
+import { type Owner, type OwnerKey, ownerKey } from "../../ipam/owner.ts";
+import { macLabelName } from "../claims/claim-marks.ts";
+import { holdfastGroup } from "../kind.ts";
+import { hashLabel, ownerLabel, ownerLabelName } from "./owner-record.ts";
+
+export { ownerLabelName };
+export const nodeLabelName = `${holdfastGroup}/node`;
+export const podNamespaceLabelName = `${holdfastGroup}/pod-namespace`;
+export const coolingLabelName = `${holdfastGroup}/cooling`;
+const coolingUntilAnnotation = `${holdfastGroup}/cooling-until`;
+const lastOwnerAnnotation = `${holdfastGroup}/last-owner`;
+const partAnnotation = `${holdfastGroup}/part`;
+export const poolAnnotation = `${holdfastGroup}/pool`;
+const keeperAnnotation = `${holdfastGroup}/keeper`;
+const identityAnnotation = `${holdfastGroup}/identity`;
+/** A hash of the identity: what a claim that is made anew finds the address of the one before by. */
+export const identityLabelName = `${holdfastGroup}/identity`;
+const usersAnnotation = `${holdfastGroup}/users`;
+/** The pod whose sandbox uses the address too: its hold was lost, and this one given (src/node/holds/reassert.ts). */
+export const usedByAnnotation = `${holdfastGroup}/also-used-by`;
+const vouchedAnnotation = `${holdfastGroup}/vouched`;
+const whyAnnotation = `${holdfastGroup}/why`;
+/** On reservations and pools: the network_name, for names that can mean several things. */
+export const networkAnnotation = `${holdfastGroup}/network-name`;
+/** On reservations: what whereabouts has no field for. */
+export const ownerKindAnnotation = `${holdfastGroup}/owner-kind`;
+export const ownerUidAnnotation = `${holdfastGroup}/owner-uid`;
+/** On a reservation under whereabouts' IPv6 name: the name of the reservation that it stands beside. */
+export const aliasAnnotation = `${holdfastGroup}/alias-of`;
+/** On an IPPool: every entry has its hold. */
+export const adoptedAnnotation = `${holdfastGroup}/adopted`;
+/** On an IPPool: the domain that all its networks hand out in. */
+export const domainAnnotation = `${holdfastGroup}/domain`;
+export const keptFinalizer = `${holdfastGroup}/kept`;
+
+/** Selects what is held: all but what rests. */
+export const heldSelector = `!${coolingLabelName}`;
+
+/** etcd has room for more; a page of 1,000 holds should not be a page of explanations. */
+const longestWhy = 1024;
+const longestLabel = 63;
+const labelValue = /^[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?$/;
+
+/** The node's name as a label's value; one that is longer than a label may be is cut, with a hash of the whole. */
+export function nodeLabel(node: string): string {
+  if (node.length <= longestLabel) return node;
+  return `${node.slice(0, longestLabel - 17).replace(/[-_.]+$/, "")}-${hashLabel(node)}`;
+}
+
+/** A label has no colons. */
+export function macLabel(mac: string): string {
+  return mac.replaceAll(":", "-");
+}
+
+/** The part of an object's metadata that is read here. */
+interface Marked {
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface Marks {
+  readonly labels: Record<string, string>;
+  readonly annotations: Record<string, string>;
+}
+
+/** The marks of a hold that is being written. `node`: whose daemon writes it. */
+export function marksOf(
+  owner: Owner,
+  { note = {}, users = [] }: { readonly note?: HoldNote; readonly users?: readonly HoldUser[] } = {},
+  node?: string,
+): Marks {
+  const part = owner.kind === "nic" ? 0 : (owner.part ?? 0);
+  return {
+    labels: {
+      [ownerLabelName]: ownerLabel(ownerKey(owner)),
+      ...(node !== undefined && node !== "" && { [nodeLabelName]: nodeLabel(node) }),
+      // What others recorded may be no namespace at all, and the server would refuse the label.
+      ...(isLabelValue(owner.namespace) && { [podNamespaceLabelName]: owner.namespace }),
+      ...(note.identity !== undefined && { [identityLabelName]: hashLabel(note.identity) }),
+      ...(note.mac !== undefined && { [macLabelName]: macLabel(note.mac) }),
+    },
+    annotations: {
+      ...(part > 0 && { [partAnnotation]: String(part) }),
+      ...(note.pool !== undefined && { [poolAnnotation]: note.pool }),
+      ...(note.keeper !== undefined && { [keeperAnnotation]: note.keeper }),
+      ...(note.identity !== undefined && { [identityAnnotation]: note.identity }),
+      ...(users.length > 0 && { [usersAnnotation]: JSON.stringify(users) }),
+      ...(note.vouched !== undefined && { [vouchedAnnotation]: note.vouched }),
+      ...(note.why !== undefined && { [whyAnnotation]: shortened(note.why) }),
+    },
+  };
+}
+
+/** Marks that say whose a hold is: what rests is nobody's, and no search for an owner, a node or a namespace finds it. */
+const ownership: ReadonlySet<string> = new Set([
+  ownerLabelName,
+  nodeLabelName,
+  podNamespaceLabelName,
+  keeperAnnotation,
+  identityAnnotation,
+  macLabelName,
+  usersAnnotation,
+  usedByAnnotation,
+  vouchedAnnotation,
+  whyAnnotation,
+]);
+
+/** Every mark of ours: what a rewritten hold must not inherit from the one before it. */
+const heldMarks: ReadonlySet<string> = new Set([
+  ...ownership,
+  coolingLabelName,
+  coolingUntilAnnotation,
+  lastOwnerAnnotation,
+  partAnnotation,
+  poolAnnotation,
+  networkAnnotation,
+  ownerKindAnnotation,
+  ownerUidAnnotation,
+  aliasAnnotation,
+]);
+
+/** Labels or annotations that others put there. */
+export function foreignMarks(marks: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  return without(marks, heldMarks);
+}
+
+export function noteOf({ annotations = {}, labels }: Marked): HoldNote | undefined {
+  const { [poolAnnotation]: pool, [keeperAnnotation]: keeper, [whyAnnotation]: why } = annotations;
+  const { [identityAnnotation]: identity, [vouchedAnnotation]: vouched } = annotations;
+  const mac = labels?.[macLabelName]?.replaceAll("-", ":");
+  if ([pool, keeper, why, identity, mac, vouched].every((each) => each === undefined)) return undefined;
+  return {
+    ...(pool !== undefined && { pool }),
+    ...(keeper !== undefined && { keeper }),
+    ...(identity !== undefined && { identity }),
+    ...(mac !== undefined && { mac }),
+    ...(vouched !== undefined && { vouched }),
+    ...(why !== undefined && { why }),
+  };
+}
+
+/** Undefined where none are noted. What cannot be read counts as one user whom nobody can ask for: the address is not free. */
+export function usersOf({ annotations }: Marked): readonly HoldUser[] | undefined {
+  const text = annotations?.[usersAnnotation];
+  if (text === undefined) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (Array.isArray(parsed) && parsed.every(isUser)) return parsed;
+  } catch {
+    // as below
+  }
+  return [{ uid: "", name: "", node: "" }];
+}
+
+function isUser(value: unknown): value is HoldUser {
+  const { uid, name, node } = (value ?? {}) as Record<string, unknown>;
+  return [uid, name, node].every((each) => typeof each === "string");
+}
+
+/** Which of several addresses of one interface; 0 where nothing is noted. */
+export function partOf({ annotations }: Marked): number {
+  const text = annotations?.[partAnnotation] ?? "";
+  return /^\d{1,4}$/.test(text) ? Number(text) : 0;
+}
+
+export interface Cooling {
+  readonly untilMs: number;
+  /** May have it back at once. */
+  readonly lastOwner: OwnerKey;
+}
+
+/** Undefined: it is held. A label without a time that can be read has cooled long ago. */
+export function coolingOf({ labels, annotations }: Marked): Cooling | undefined {
+  if (labels?.[coolingLabelName] !== "true") return undefined;
+  const until = annotations?.[coolingUntilAnnotation] ?? "";
+  return {
+    untilMs: /^\d{1,15}$/.test(until) ? Number(until) : 0,
+    lastOwner: (annotations?.[lastOwnerAnnotation] ?? "") as OwnerKey,
+  };
+}
+
+/** The marks of an object that rests from now on. */
+export function restingMarks({ labels, annotations }: Marked, { untilMs, lastOwner }: Cooling): Marks {
+  return {
+    labels: { ...without(labels, ownership), [coolingLabelName]: "true" },
+    annotations: {
+      ...without(annotations, ownership),
+      [coolingUntilAnnotation]: String(Math.ceil(untilMs)),
+      [lastOwnerAnnotation]: lastOwner,
+    },
+  };
+}
+
+function without(marks: Readonly<Record<string, string>> = {}, keys: ReadonlySet<string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(marks).filter(([key]) => !keys.has(key)));
+}
+
+function isLabelValue(text: string): boolean {
+  return text.length <= longestLabel && labelValue.test(text);
+}
+
+function shortened(why: string): string {
+  return why.length <= longestWhy ? why : `${why.slice(0, longestWhy - 3)}...`;
+}

@@ -1,0 +1,128 @@
+// An OverlappingRangeIPReservation as a hold, and back.
+//
+// The name says the network and the address: the API server keeps names unique, so nothing else may. Annotations only decide
+// where an old IPv6 name has several meanings. What whereabouts has no field for (the kind of owner, the UID of one that is
+// no pod) stands in annotations; whereabouts ignores them.
+import type { Hold } from "../../ipam/ledger.ts";
+import type { Owner } from "../../ipam/owner.ts";
+import { ApiError } from "../error.ts";
+import { apiVersionOf } from "../kind.ts";
+import { describeObject } from "../metadata.ts";
+import { formatDomain, parseDomain } from "../pools/domain.ts";
+import {
+  marksOf,
+  networkAnnotation,
+  noteOf,
+  ownerKindAnnotation,
+  ownerUidAnnotation,
+  partOf,
+  usersOf,
+} from "./hold-marks.ts";
+import { ownerOfRecord, ownerRecord } from "./owner-record.ts";
+import { readReservationName, reservationName, type ReservationNameReading } from "./reservation-name.ts";
+import { type Reservation, reservationKind } from "./reservation.ts";
+import { versionOf } from "./version.ts";
+
+/** The object to create. Its domain must be a network: other domains have the kind Hold. `node`: whose daemon writes it. */
+export function reservationOf(hold: Omit<Hold, "version">, namespace: string, node?: string): Reservation {
+  const domain = parseDomain(hold.domain);
+  if (domain.scope !== "network") {
+    throw new ApiError(
+      "bad-domain",
+      `${hold.domain} has no OverlappingRangeIPReservations, only networks have: record ${hold.address} as a Hold.`,
+    );
+  }
+  const { kind, uid, podref, port, containerId } = ownerRecord(hold.owner);
+  const marks = marksOf(hold.owner, hold, node);
+  return {
+    apiVersion: apiVersionOf(reservationKind) as Reservation["apiVersion"],
+    kind: "OverlappingRangeIPReservation",
+    metadata: {
+      name: reservationName(domain.network, hold.address),
+      namespace,
+      labels: marks.labels,
+      annotations: {
+        ...marks.annotations,
+        [networkAnnotation]: domain.network,
+        ...(kind !== "pod" && { [ownerKindAnnotation]: kind, [ownerUidAnnotation]: uid }),
+      },
+    },
+    spec: {
+      podref,
+      ...(port !== "" && { ifname: port }),
+      ...(containerId !== "" && { containerid: containerId }),
+      ...(kind === "pod" && uid !== "" && { poduid: uid }),
+    },
+  };
+}
+
+export interface HoldReadingOptions {
+  /** Network names in use; where a name has several meanings, the only one among these is taken. */
+  readonly networks?: ReadonlySet<string>;
+}
+
+export function holdOfReservation(reservation: Reservation, options: HoldReadingOptions = {}): Hold {
+  return holdAs(reservation, meaningOf(reservation, options));
+}
+
+/** A hold for everything that the name may mean: one as a rule, none where it is named by no address. */
+export function holdsOfReservation(reservation: Reservation): Hold[] {
+  const readings = readReservationName(reservation.metadata.name ?? "");
+  const noted = reservation.metadata.annotations?.[networkAnnotation];
+  const meant = readings.filter(({ network }) => network === noted);
+  return (meant.length === 1 ? meant : readings).map((reading) => holdAs(reservation, reading));
+}
+
+function holdAs(reservation: Reservation, { network, address }: ReservationNameReading): Hold {
+  const note = noteOf(reservation.metadata);
+  const users = usersOf(reservation.metadata);
+  return {
+    domain: formatDomain({ scope: "network", network }),
+    address,
+    owner: ownerOf(reservation),
+    version: versionOf("OverlappingRangeIPReservation", reservation.metadata),
+    ...(note && { note }),
+    ...(users && { users }),
+  };
+}
+
+function meaningOf({ metadata }: Reservation, { networks }: HoldReadingOptions): ReservationNameReading {
+  const readings = readReservationName(metadata.name ?? "");
+  const noted = metadata.annotations?.[networkAnnotation];
+  const tellsApart = [
+    readings,
+    readings.filter(({ network }) => network === noted),
+    readings.filter(({ network }) => networks?.has(network)),
+  ].find((some) => some.length === 1);
+  const only = tellsApart?.[0];
+  if (only !== undefined) return only;
+  const object = describeObject("OverlappingRangeIPReservation", metadata);
+  if (readings.length === 0) {
+    throw new ApiError(
+      "bad-name",
+      `${object}: the name does not end with an address, so it holds none. Delete it if nobody knows it.`,
+    );
+  }
+  const meanings = readings.map(({ network, address }) => `${address} of network ${JSON.stringify(network)}`);
+  throw new ApiError(
+    "ambiguous-name",
+    `${object}: the name can mean ${meanings.join(" or ")}. Annotate it with ${networkAnnotation}, or keep all of them.`,
+  );
+}
+
+function ownerOf({ metadata, spec }: Reservation): Owner {
+  const { [ownerKindAnnotation]: kind, [ownerUidAnnotation]: uid = "" } = metadata.annotations ?? {};
+  const { podref, ifname: port = "", containerid: containerId = "", poduid } = spec;
+  const record = { podref, port, containerId, uid: poduid ?? uid };
+  return ownerOfRecord({ ...record, part: partOf(metadata), kind: kindOf(metadata, kind) });
+}
+
+/** A word that a later release knows: taken for a pod, its owner would be looked for among pods, and its address freed. */
+function kindOf(metadata: Reservation["metadata"], kind = "pod"): Owner["kind"] {
+  if (kind === "pod" || kind === "claim" || kind === "nic") return kind;
+  throw new ApiError(
+    "bad-object",
+    `${describeObject("OverlappingRangeIPReservation", metadata)}: ${ownerKindAnnotation} is ${JSON.stringify(kind)}, which is none of pod, ` +
+      "claim and nic. Its address stays held; the release that wrote it can free it.",
+  );
+}

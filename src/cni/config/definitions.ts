@@ -1,0 +1,71 @@
+// The network attachment definitions of a cluster that are ours, read once for everybody who asks: shared pools, slices, check. Pure.
+//
+// Promised: a definition of others is passed over; one of ours that cannot be read is handed over as such, with the reason.
+import { CniError } from "../error.ts";
+import { type IpamConfig, parseIpamConfig } from "./ipam-config.ts";
+import { parseNetwork } from "./network.ts";
+
+/** The object, as far as it is read here. */
+export interface DefinitionObject {
+  readonly metadata: {
+    readonly namespace?: string | undefined;
+    readonly name?: string | undefined;
+    readonly uid?: string | undefined;
+    readonly creationTimestamp?: string | undefined;
+    readonly generation?: number | undefined;
+  };
+  readonly spec?: { readonly config?: string | undefined } | undefined;
+}
+
+export interface Definition {
+  /** namespace/name. */
+  readonly key: string;
+  readonly object: DefinitionObject;
+  readonly config: IpamConfig;
+  /** What it asks for and does not get, each a sentence. */
+  readonly warnings: readonly string[];
+  /** Where its pools are. */
+  readonly poolNamespace: string;
+}
+
+export interface Definitions {
+  readonly readable: readonly Definition[];
+  /** Sentences, one for each definition that is ours and cannot be read. */
+  readonly unreadable: readonly { readonly definition: string; readonly why: string }[];
+}
+
+export function readDefinitions(objects: Iterable<DefinitionObject>, systemNamespace: string): Definitions {
+  const readable: Definition[] = [];
+  const unreadable: { definition: string; why: string }[] = [];
+  for (const object of objects) {
+    const { namespace = "", name = "" } = object.metadata;
+    const key = namespace === "" ? name : `${namespace}/${name}`;
+    const text = object.spec?.config ?? "";
+    if (!isOurs(text)) continue;
+    try {
+      const { config, warnings } = parseIpamConfig(parseNetwork(text));
+      const poolNamespace = config.poolNamespace === "nad" ? namespace : systemNamespace;
+      readable.push({ key, object, config, warnings: warnings.map(({ message }) => message), poolNamespace });
+    } catch (error) {
+      if (!(error instanceof CniError)) throw error;
+      unreadable.push({ definition: key, why: error.message });
+    }
+  }
+  return { readable, unreadable };
+}
+
+/** Whether some plugin of the text has an ipam of ours; what is no JSON is nobody's. */
+function isOurs(text: string): boolean {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return false;
+  }
+  const { plugins } = (parsed ?? {}) as { plugins?: unknown };
+  const all = Array.isArray(plugins) ? (plugins as unknown[]) : [parsed];
+  return all.some((plugin) => {
+    const type = (plugin as { ipam?: { type?: unknown } } | null)?.ipam?.type;
+    return type === "holdfast" || type === "whereabouts";
+  });
+}

@@ -1,0 +1,17 @@
+// Which of several addresses of one owner each range gives, where ranges overlap. Pure.
+import { overlaps, type Prefix } from "../../net/prefix.ts";
+
+/**
+ * The part of each range: ranges that share addresses get different ones, so that one interface can hold an address of each.
+ * The lowest that no earlier overlapping range has: the same configuration gives the same parts.
+ */
+export function partsOf(prefixes: readonly Prefix[]): number[] {
+  const parts: number[] = [];
+  for (const [index, prefix] of prefixes.entries()) {
+    const used = new Set(parts.filter((_, earlier) => overlaps(prefixes[earlier]!, prefix)));
+    let part = 0;
+    while (used.has(part)) part += 1;
+    parts[index] = part;
+  }
+  return parts;
+}

@@ -1,0 +1,93 @@
+// Whether a network attachment definition lets addresses stay with virtual machines, and what it is called: read of every definition, also of those whose
+// addresses others give, since their claims are made here too. Pure and lenient: what cannot be read allows nothing, with the reason.
+//
+// Promised: for a definition that is ours, the parser of configurations (ipam-config.ts) says the same, from the same rule (overlay.ts).
+import { isObject, type JsonObject, kindOf, show } from "../json.ts";
+import { type Fault, keyOf, overlayFault, overlayOf, sourcesIn } from "./overlay.ts";
+
+export interface Persistence {
+  /** The name in the CNI configuration: `spec.network` of a claim. */
+  readonly network: string;
+  /** `allowPersistentIPs`, and nothing forbids it. */
+  readonly isAllowed: boolean;
+  /** `role` is primary: it takes the place of the pod network in its namespace. */
+  readonly isPrimary: boolean;
+  /** Our IPAM gives its addresses. */
+  readonly isOurs: boolean;
+  /** In a sentence why it is not allowed although it is asked for, or why the text cannot be read; empty: nothing is wrong. */
+  readonly problem: string;
+  /** The same, by key and value, where the text could be read. */
+  readonly fault?: Fault;
+}
+
+const nothing: Persistence = { network: "", isAllowed: false, isPrimary: false, isOurs: false, problem: "" };
+const ourTypes: ReadonlySet<unknown> = new Set(["holdfast", "whereabouts"]);
+const key = "allowPersistentIPs";
+
+/** What a version of a definition says: there may be thousands, and they are asked for all the time. One that nobody has any more takes its reading along. */
+const readings = new WeakMap<object, Persistence>();
+
+/** Of a network attachment definition that does not change any more. */
+export function readPersistence(definition: {
+  readonly spec?: { readonly config?: string | undefined } | undefined;
+}): Persistence {
+  const known = readings.get(definition) ?? persistenceOf(definition.spec?.config ?? "");
+  readings.set(definition, known);
+  return known;
+}
+
+export function persistenceOf(text: string): Persistence {
+  let whole: unknown;
+  try {
+    whole = JSON.parse(text);
+  } catch (error) {
+    return { ...nothing, problem: `its config is no JSON (${error instanceof Error ? error.message : String(error)})` };
+  }
+  return isObject(whole) ? persistenceIn(whole) : { ...nothing, problem: "its config is no object" };
+}
+
+/** Of one plugin, or of a list. */
+export function persistenceIn(whole: JsonObject): Persistence {
+  const listed = Array.isArray(whole["plugins"]) ? whole["plugins"].filter(isObject) : [];
+  const plugins = listed.length > 0 ? listed : [whole];
+  const ours = plugins.find(({ ipam }) => isObject(ipam) && ourTypes.has(ipam["type"]));
+  const network = [whole, ...(ours === undefined ? plugins : [ours])].map(nameOf).find((name) => name !== "") ?? "";
+  const isPrimary = plugins.some((each) => keyOf(each, "role") === "primary");
+  const wishes = [whole, ...plugins].flatMap(wishesOf);
+  const fault = faultOf(wishes, network, plugins, ours);
+  return {
+    network,
+    isAllowed: wishes.includes(true) && fault === undefined,
+    isPrimary,
+    isOurs: ours !== undefined,
+    problem: fault === undefined ? "" : `${fault.key} is ${show(fault.value)}: ${fault.reason}`,
+    ...(fault && { fault }),
+  };
+}
+
+/** Beside the plugin's own keys, where OVN-Kubernetes has it, or in its ipam. */
+function wishesOf(plugin: JsonObject): unknown[] {
+  const inside = isObject(plugin["ipam"]) ? keyOf(plugin["ipam"], key) : undefined;
+  return [keyOf(plugin, key), inside].filter((wish) => wish !== undefined);
+}
+
+function faultOf(
+  wishes: readonly unknown[],
+  network: string,
+  plugins: readonly JsonObject[],
+  ours: JsonObject | undefined,
+): Fault | undefined {
+  const odd = wishes.find((wish) => typeof wish !== "boolean");
+  if (odd !== undefined)
+    return { key, value: odd, reason: `it is ${kindOf(odd)}; write true or false, without quotes` };
+  if (!wishes.includes(true)) return undefined;
+  if (network === "") return { key: "name", value: "", reason: "a claim refers to the network by its name; write one" };
+  const overlay = ours === undefined ? plugins.map(overlayOf).find((each) => each !== undefined) : overlayOf(ours);
+  if (overlay === undefined) return undefined;
+  const sources = sourcesIn(ours?.["ipam"]);
+  return overlayFault(overlay, { isOurs: ours !== undefined, allowsPersistence: true, ...sources });
+}
+
+function nameOf({ name }: JsonObject): string {
+  return typeof name === "string" ? name : "";
+}

@@ -1,0 +1,138 @@
+import { usableOf } from "../../ipam/definition.ts";
+// One range of a configuration: where addresses come from. One address is given from each range.
+import { type Address, compare, parseAddress } from "../../net/address.ts";
+import { includes, type Interval, parseBlock, parseRange, type Range } from "../../net/interval.ts";
+import { contains, type Prefix } from "../../net/prefix.ts";
+import type { JsonObject } from "../json.ts";
+import { type Findings, reasonOf } from "./findings.ts";
+import { parseSlicing, type Slicing } from "./slicing.ts";
+
+export interface IpamRange extends Slicing {
+  readonly prefix: Prefix;
+  readonly start?: Address;
+  readonly end?: Address;
+  readonly excludes: readonly Interval[];
+  /** Candidates in this order, and no others, where not empty. */
+  readonly picks: readonly Address[];
+  readonly l3: boolean;
+}
+
+/** Where a range stands: at the top level of `ipam` leading zeros are read, inside `ipRanges` they are not, as upstream. */
+export interface Place {
+  /** `ipam.` or `ipam.ipRanges[1].` */
+  readonly path: string;
+  readonly top: boolean;
+}
+
+export function parseIpamRange(object: JsonObject, place: Place, findings: Findings): IpamRange | undefined {
+  const { path } = place;
+  const text = object["range"];
+  const excludes = listOf(object["exclude"]).flatMap((block, index) => {
+    const parsed = findings.attempt(`${path}exclude[${index}]`, block, () => parseBlock(block, { unmap: true }));
+    return parsed === undefined ? [] : [parsed];
+  });
+  const picks = parseAddresses(object["pick_addresses"], `${path}pick_addresses`, findings);
+  const start = parseEnd(object, "range_start", place, findings);
+  const end = parseEnd(object, "range_end", place, findings);
+  if (typeof text !== "string") {
+    findings.refuse(`${path}range`, text, "every range needs one; write address/length, or A-B/length");
+    return undefined;
+  }
+  const range = findings.attempt(`${path}range`, text, () => parseRange(text, { sloppy: true, unmap: true }));
+  if (range === undefined) return undefined;
+  const ends = chooseEnds(range, { start, end }, path, findings);
+  const l3 = object["enable_l3"] === true;
+  const result = {
+    prefix: range.prefix,
+    ...ends,
+    excludes,
+    picks,
+    l3,
+    ...parseSlicing(object, range.prefix, path, findings),
+  };
+  judgeEnds(result, path, findings);
+  return result;
+}
+
+/** The addresses of a list, each with its own problem; strict notation, as everywhere but in `range`. */
+export function parseAddresses(value: unknown, path: string, findings: Findings): Address[] {
+  return listOf(value).flatMap((text, index) => {
+    const address = findings.attempt(`${path}[${index}]`, text, () => parseAddress(text, { unmap: true }));
+    return address === undefined ? [] : [address];
+  });
+}
+
+/** Whether the range can hand this address out, excludes aside. Ends that do not fit are ignored here. */
+export function gives(range: IpamRange, address: Address): boolean {
+  const { prefix, start, end, l3 } = range;
+  const usable = usableOf({ prefix, l3, outside: "ignore", ...(start && { start }), ...(end && { end }) });
+  return usable !== undefined && includes(usable, address);
+}
+
+/** Picks must be addresses that the range can give: another would never be a candidate. */
+export function judgePicks(range: IpamRange, path: string, findings: Findings): IpamRange {
+  for (const [index, pick] of range.picks.entries()) {
+    if (gives(range, pick)) continue;
+    const reason = `it is none of the addresses that ${range.prefix} can give; write one of those, or remove it`;
+    findings.disallow(`${path}pick_addresses[${index}]`, `${pick}`, reason, "it is passed over");
+  }
+  return { ...range, picks: range.picks.filter((pick) => gives(range, pick)) };
+}
+
+function parseEnd(
+  object: JsonObject,
+  key: "range_start" | "range_end",
+  { path, top }: Place,
+  findings: Findings,
+): Address | undefined {
+  const text = object[key];
+  if (typeof text !== "string" || text === "") return undefined;
+  if (!top) return findings.attempt(`${path}${key}`, text, () => parseAddress(text, { unmap: true }));
+  try {
+    return parseAddress(text, { sloppy: true, unmap: true });
+  } catch (error) {
+    findings.dislike(`${path}${key}`, text, `${reasonOf(error)}; write an address of the range`, "it is ignored");
+    return undefined;
+  }
+}
+
+interface Ends {
+  readonly start?: Address | undefined;
+  readonly end?: Address | undefined;
+}
+
+/** `A-B/len` has its own ends, and whereabouts lets them win over range_start and range_end without a word. */
+function chooseEnds(range: Range, given: Ends, path: string, findings: Findings): Pick<IpamRange, "start" | "end"> {
+  for (const [own, other, key] of [
+    [range.start, given.start, "range_start"],
+    [range.end, given.end, "range_end"],
+  ] as const) {
+    if (own === undefined || other === undefined || `${own}` === `${other}`) continue;
+    const reason = `${path}range says ${own} already; remove one of the two`;
+    findings.dislike(`${path}${key}`, `${other}`, reason, `${own} counts`);
+  }
+  const start = range.start ?? given.start;
+  const end = range.end ?? given.end;
+  return { ...(start && { start }), ...(end && { end }) };
+}
+
+/** Ends outside the usable addresses, or backwards: whereabouts ignores them. */
+function judgeEnds({ prefix, start, end, l3 }: IpamRange, path: string, findings: Findings): void {
+  const whole = usableOf({ prefix, l3 })!;
+  for (const [address, key] of [
+    [start, "range_start"],
+    [end, "range_end"],
+  ] as const) {
+    if (address === undefined || includes(whole, address)) continue;
+    const l3Hint = contains(prefix, address) ? " (enable_l3: true makes the first and the last usable)" : "";
+    const reason = `the usable addresses of ${prefix} are ${whole.first} to ${whole.last}; write one of those${l3Hint}`;
+    findings.dislike(`${path}${key}`, `${address}`, reason, "it is ignored");
+  }
+  const backwards = start && end && includes(whole, start) && includes(whole, end) && compare(end, start) < 0;
+  if (!backwards) return;
+  findings.dislike(`${path}range_end`, `${end}`, `it is below the start ${start}; swap them`, "it is ignored");
+}
+
+function listOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? (value as readonly string[]) : [];
+}
