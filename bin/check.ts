@@ -1,3 +1,4 @@
+// `holdfast check`, `pools` and `who`, put together: a connection, one snapshot, and what is asked of it.
 import { examine } from "../src/check/examine.ts";
 import { examineClaims } from "../src/check/examine/claims.ts";
 import { type PoolRow, poolRows } from "../src/check/pool-table.ts";
@@ -5,7 +6,6 @@ import { repairClaims, repairedAddresses } from "../src/check/repair-claims.ts";
 import { repair } from "../src/check/repair.ts";
 import { readSnapshot, type Snapshot } from "../src/check/snapshot.ts";
 import { type Answer, type Asked, whoHolds } from "../src/check/who.ts";
-// `holdfast check`, `pools` and `who`, put together: a connection, one snapshot, and what is asked of it.
 import { Books } from "../src/claims/moves/snapshot-index.ts";
 import { readClaims } from "../src/claims/moves/snapshot.ts";
 import type { CheckedFinding, CheckOptions } from "../src/cli/check.ts";

@@ -1,7 +1,7 @@
+// `holdfast claims install-crd` and `release-finalizers`, put together: a connection and the function behind each.
 import { describeStep, installClaimDefinition } from "../src/claims/crd.ts";
 import { ClaimsError } from "../src/claims/moves/claims-error.ts";
 import { releaseFinalizers as release } from "../src/claims/uninstall.ts";
-// `holdfast claims install-crd` and `release-finalizers`, put together: a connection and the function behind each.
 import type { ClaimsSetup } from "../src/cli/claims-setup.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
 import { realClock } from "../src/kube/clock.ts";

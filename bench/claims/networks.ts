@@ -1,6 +1,6 @@
-import { networkAttachmentDefinitions } from "../../src/cluster/resources.ts";
 // The networks of the benchmark: alike in everything but that one lets addresses stay with virtual machines, and that the pods on another do not
 // look like a virtual machine's.
+import { networkAttachmentDefinitions } from "../../src/cluster/resources.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
 import { type BenchLab, podNamespace } from "../cni/lab.ts";
 

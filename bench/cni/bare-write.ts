@@ -1,9 +1,9 @@
+// The floor under an ADD: the one write it makes, by the same client and account, with nothing around it.
 import { reservations } from "../../src/cluster/resources.ts";
 import type { Access } from "../../test/lab/rest.ts";
 import type { BenchPod } from "./attachment.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { lowestOf, objectOf } from "./held.ts";
-// The floor under an ADD: the one write it makes, by the same client and account, with nothing around it.
 import { connectAs, systemNamespace } from "./lab.ts";
 
 /** One create after another; the objects are removed again. */

@@ -1,5 +1,5 @@
-import { reservationOf } from "../../src/api/holds/reservation-hold.ts";
 // Addresses that are held before a measurement: objects as a daemon writes them, of pods that exist, on other nodes.
+import { reservationOf } from "../../src/api/holds/reservation-hold.ts";
 import { formatDomain } from "../../src/api/pools/domain.ts";
 import { reservations, type StoredReservation } from "../../src/cluster/resources.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";

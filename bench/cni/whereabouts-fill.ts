@@ -1,6 +1,6 @@
-import { ipPools, reservations } from "../../src/cluster/resources.ts";
 // A pool of whereabouts' own form that is filled before the measurement: its IPPool with an entry for every address, and a
 // reservation beside each, as its ADDs would have left them.
+import { ipPools, reservations } from "../../src/cluster/resources.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { BenchPod } from "./attachment.ts";
 import { attachmentOf } from "./attachment.ts";

@@ -1,5 +1,5 @@
-import { Informer } from "../../src/kube/cache/informer.ts";
 // Ours: src/kube.
+import { Informer } from "../../src/kube/cache/informer.ts";
 import { connect } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";

@@ -1,7 +1,7 @@
+// The slices of whereabouts, as its own controller would have cut them: one for each node, in order, in one NodeSlicePool.
 import { plus } from "../../src/net/address.ts";
 import { bitsOf } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-// The slices of whereabouts, as its own controller would have cut them: one for each node, in order, in one NodeSlicePool.
 import type { BenchLab } from "../cni/lab.ts";
 import type { SlicedNetwork } from "./networks.ts";
 import { slicePools } from "./slice-pools.ts";

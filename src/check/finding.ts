@@ -1,5 +1,5 @@
-import type { Move } from "../claims/moves/move.ts";
 // What `holdfast check` says: one inconsistency, the objects it is about, and what to do.
+import type { Move } from "../claims/moves/move.ts";
 import type { TakeRequest } from "../ipam/ledger.ts";
 import type { Held } from "../pools/held.ts";
 import type { EntryChange } from "../pools/mirror/mirror.ts";

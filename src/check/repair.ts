@@ -1,9 +1,9 @@
-import { heldBack } from "../cluster/mass-release-breaker.ts";
-import { ipPools, pods } from "../cluster/resources.ts";
 // What `holdfast check --repair` does: the safe findings, under the rules of the controller.
 // Promised: addresses that running pods use are held first, before anything is freed; nothing is freed without a second look,
 // later, at pod and node read anew, nor where too much looks leaked at once; every write is guarded. Not promised: all of it.
 // What is left is told with the reason, and needs a person or more time.
+import { heldBack } from "../cluster/mass-release-breaker.ts";
+import { ipPools, pods } from "../cluster/resources.ts";
 import type { Ledger } from "../ipam/ledger.ts";
 import { describeOwner, type Owner, ownerKey } from "../ipam/owner.ts";
 import { type Clock, sleep } from "../kube/clock.ts";

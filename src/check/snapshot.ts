@@ -1,7 +1,7 @@
-import { parseObject } from "../api/kind.ts";
 // Everything that `holdfast check`, `pools` and `who` look at, read once: plain lists, no following.
 // Not promised: one moment. The kinds are read one after the other, slices and holds first: a pod that came in between has its hold, and
 // what a draining node moves from its slice to the reservations meanwhile is seen twice rather than never.
+import { parseObject } from "../api/kind.ts";
 import { type IPPool, ipPoolKind } from "../api/pools/ip-pool.ts";
 import { poolNamespaceOf } from "../cluster/coexistence-word.ts";
 import * as kinds from "../cluster/resources.ts";

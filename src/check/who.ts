@@ -1,6 +1,6 @@
+// Who holds an address, or what a pod holds: lines for `holdfast who`. Pure.
 import { machineOf } from "../api/claims/claim-family.ts";
 import { nicOfIdentity } from "../api/claims/claim-marks.ts";
-// Who holds an address, or what a pod holds: lines for `holdfast who`. Pure.
 import { tryAddress } from "../api/holds/address-name.ts";
 import { formatDomain } from "../api/pools/domain.ts";
 import type { Hold, HoldUser } from "../ipam/ledger.ts";

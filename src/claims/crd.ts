@@ -1,7 +1,7 @@
-import { ipamClaimKind } from "../api/claims/ipam-claim.ts";
 // The CustomResourceDefinition of IPAMClaim, which is the multi-network standard's: put where there is none. Promised: one
 // that is there is replaced only if it is ours (holdfast.io/crd-revision), of an earlier revision, with the same versions.
 // Any other may be newer than what we know, and to replace it would drop fields of every claim.
+import { ipamClaimKind } from "../api/claims/ipam-claim.ts";
 import { definitionOf } from "../api/definition.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import { isApiError } from "../kube/errors.ts";

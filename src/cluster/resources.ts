@@ -1,7 +1,7 @@
-import { type IpamClaim, ipamClaimKind } from "../api/claims/ipam-claim.ts";
-import type { VirtualMachine, VirtualMachineInstance } from "../api/claims/kubevirt.ts";
 // The kinds that ledgers, reconcilers and tools speak of to the API server, typed as far as we read them. Objects of our own
 // kinds come unchecked from the server: `parseObject` (src/api) checks one where its content decides something.
+import { type IpamClaim, ipamClaimKind } from "../api/claims/ipam-claim.ts";
+import type { VirtualMachine, VirtualMachineInstance } from "../api/claims/kubevirt.ts";
 import { holdKind, type HoldObject } from "../api/holds/hold.ts";
 import { type Reservation, reservationKind } from "../api/holds/reservation.ts";
 import type { Kind, KindObject } from "../api/kind.ts";

@@ -1,8 +1,8 @@
-import type { Findings } from "./config/findings.ts";
 // CNI_ARGS: `KEY=value;KEY=value`, what a runtime tells about one attachment (CNI 1.1.0, section 2; conventions of Kubernetes).
 //
 // A key may come several times and the last counts, as in libcni: Multus writes its own set before the runtime's, so every key of
 // Kubernetes comes twice, and `IgnoreUnknown=true` beside `IgnoreUnknown=1`.
+import type { Findings } from "./config/findings.ts";
 import type { Problem } from "./error.ts";
 
 export interface CniArgs {

@@ -1,5 +1,5 @@
-import { type Address, compare, next, previous } from "../net/address.ts";
 // What a pool is made of, and which of its addresses can be handed out at all.
+import { type Address, compare, next, previous } from "../net/address.ts";
 import { CodedError } from "../net/coded-error.ts";
 import { formatInterval, includes, type Interval } from "../net/interval.ts";
 import { contains, type Prefix } from "../net/prefix.ts";

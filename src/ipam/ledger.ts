@@ -1,10 +1,10 @@
-import type { Address } from "../net/address.ts";
 // The port behind which every durable record of addresses stands: one suite (test/conformance/ledger) for all of them.
 //
 // A domain is a set of addresses in which each has at most one owner. The record of an address is its hold; writing the hold
 // is the commit point. Promised: two takes of one address never both succeed for different owners, whatever the number of
 // ledgers, clients and crashes; what was answered is durable. Not promised: that `list` and `find` show what another client
 // wrote in the last moment. Only `take` arbitrates.
+import type { Address } from "../net/address.ts";
 import { CodedError } from "../net/coded-error.ts";
 import type { Owner, OwnerKey } from "./owner.ts";
 

@@ -1,8 +1,8 @@
-import { type Address, equal, offsetBetween } from "../net/address.ts";
 // The state of one pool: for every address exactly one of free, excluded, reserved, allocated, quarantined.
 //
 // A pool records; it does not choose (decide.ts does) and it is not durable (a ledger is). Time comes in through `now`.
 // Not promised: that an address taken here is still free in the ledger. The ledger is the arbiter, the pool its picture.
+import { type Address, equal, offsetBetween } from "../net/address.ts";
 import { CodedError } from "../net/coded-error.ts";
 import { common, IntervalSet, union } from "../net/interval-set.ts";
 import { includes, type Interval, sizeOf } from "../net/interval.ts";

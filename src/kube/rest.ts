@@ -1,3 +1,6 @@
+// The API server's verbs. Every call takes a signal and has a deadline; every failure is an ApiError (errors.ts says what each code promises).
+//
+// Not promised: retries. Only a read whose connection broke is asked again, once; 429 and 503 carry `retryAfterMs` for the caller to honour.
 import { ItemSplitter } from "./cache/item-splitter.ts";
 import { withoutManagedFields } from "./cache/managed-fields.ts";
 import { type WatchEvent, watchStream } from "./cache/watch.ts";
@@ -7,9 +10,6 @@ import { ApiError, isApiError, retryAfterOf } from "./errors.ts";
 import { keyOf, type KubeObject, type ListMeta, type ObjectName } from "./meta.ts";
 import { type Patch, patchBody, patchTypes } from "./patch.ts";
 import { apiVersionOf, pathOf, type Query, type Resource, withQuery } from "./resource.ts";
-// The API server's verbs. Every call takes a signal and has a deadline; every failure is an ApiError (errors.ts says what each code promises).
-//
-// Not promised: retries. Only a read whose connection broke is asked again, once; 429 and 503 carry `retryAfterMs` for the caller to honour.
 import { readText } from "./transport/body.ts";
 import type { Transport } from "./transport/transport.ts";
 

@@ -1,5 +1,5 @@
-import type { Recent } from "../kube/cache/recent.ts";
 // What the commands of the daemon work with. Put together once, in daemon.ts.
+import type { Recent } from "../kube/cache/recent.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Quota } from "./add/quota.ts";
 import type { TakeParts } from "./add/take.ts";

@@ -1,6 +1,6 @@
+// Whether an address can be given now: what this node holds is known, the cluster's state is known, nobody paused handing out.
 import { readSlicedRanges } from "../cluster/sliced-ranges.ts";
 import { fetchState, stateName } from "../cluster/state.ts";
-// Whether an address can be given now: what this node holds is known, the cluster's state is known, nobody paused handing out.
 import { deadline, sleep } from "../kube/clock.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import type { OwnHolds } from "./holds/hold-loader.ts";

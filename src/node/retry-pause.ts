@@ -1,7 +1,7 @@
-import { type Clock, sleep } from "../kube/clock.ts";
-import { ApiError } from "../kube/errors.ts";
 // When the API server may be asked again after it has failed: after what it asked for (Retry-After), and never sooner than a growing pause, each
 // drawn at random, so that thousands of daemons that a restart or an overload has put out of step with each other stay so.
+import { type Clock, sleep } from "../kube/clock.ts";
+import { ApiError } from "../kube/errors.ts";
 import { Backoff } from "../kube/queue/backoff.ts";
 
 /** 1 to 2 s, doubled up to 30 to 60 s: a server that answers again is asked within a minute. */

@@ -1,6 +1,6 @@
+// The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
 import { FollowedDefinitions } from "../cluster/definition-informer.ts";
 import { stateName } from "../cluster/state.ts";
-// The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
 import type { Ledger } from "../ipam/ledger.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
 import type { KubeMetrics } from "../kube/process/metrics.ts";

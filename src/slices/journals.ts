@@ -1,10 +1,10 @@
-import { poolName } from "../api/pools/pool-name.ts";
 // Slices that daemons say their journals have (src/api/slices/node-lease.ts), for a leader that finds less on the API server: etcd was restored from an
 // older copy, or a hand deleted it.
 //
 // Promised: what a node says it has is nobody else's before the node is fenced. Nothing free is given away before every daemon with a Lease has
 // spoken in this term, or had time to. After a restore time alone does not count: every node with a Lease has spoken or is fenced, since one that sleeps
 // may have what nobody else remembers; those that the server has forgotten had time to speak.
+import { poolName } from "../api/pools/pool-name.ts";
 import { journalAnnotation, type JournalSlices, nodeLeaseName, readJournalSlices } from "../api/slices/node-lease.ts";
 import { nodeOfLease, renewTimeOf } from "../cluster/fencing.ts";
 import type { Presence } from "../cluster/node-presence.ts";

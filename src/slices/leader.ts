@@ -1,3 +1,4 @@
+// The leader's work on node slices, put together. Informers of nodes, reservations, holds and definitions come in: others follow them too.
 import type { FollowedDefinitions } from "../cluster/definition-informer.ts";
 import type { Presence } from "../cluster/node-presence.ts";
 import type { Node, StoredHold, StoredReservation } from "../cluster/resources.ts";
@@ -6,7 +7,6 @@ import { type Clock, sleep } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
 import type { KubeMetrics } from "../kube/process/metrics.ts";
 import type { Runnable } from "../kube/process/stages.ts";
-// The leader's work on node slices, put together. Informers of nodes, reservations, holds and definitions come in: others follow them too.
 import { Backoff } from "../kube/queue/backoff.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";

@@ -1,9 +1,9 @@
-import { parseObject } from "../api/kind.ts";
 // What the mirror of a slice shows as held when the slice is taken from a node that is off goes into the reservation ledger first, owners
 // unchanged: whoever gets the block leaves it out until leak collection (src/pools/leaks/judge.ts) finds that its pod is gone.
 //
 // Promised: where a record is refused it throws, and the slice stays its node's. Not promised: what the mirror does not show. That is why
 // the node had to be silent, and somebody had to say that it is off.
+import { parseObject } from "../api/kind.ts";
 import { readAllocations } from "../api/pools/allocations.ts";
 import { formatDomain } from "../api/pools/domain.ts";
 import { ipPoolKind } from "../api/pools/ip-pool.ts";

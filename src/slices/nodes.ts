@@ -1,6 +1,6 @@
+// The nodes of a cluster as the plan wants them: who is there, leaving, silent, gone, fenced.
 import { nodeOfLease, renewTimeOf, trimLease } from "../cluster/fencing.ts";
 import { leases } from "../cluster/resources.ts";
-// The nodes of a cluster as the plan wants them: who is there, leaving, silent, gone, fenced.
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { SlicesOptions } from "./leader.ts";

@@ -1,8 +1,8 @@
+// Brings one NodeSlicePool and its slices to the plan, in the order that plan/plan.ts asks for: removals, new objects without a grant, the
+// status, grants. Promised: a write that is refused ends the round, and the next begins from what is there then.
 import { nodeSlicePools, type StoredSlicePool } from "../cluster/resources.ts";
 import { readSlice, type SliceObject, type SlicePlace } from "../cluster/slice-object.ts";
 import type { SlicedPhase } from "../cluster/sliced-ranges.ts";
-// Brings one NodeSlicePool and its slices to the plan, in the order that plan/plan.ts asks for: removals, new objects without a grant, the
-// status, grants. Promised: a write that is refused ends the round, and the next begins from what is there then.
 import { isEqual } from "../kube/conditions.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";

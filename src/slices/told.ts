@@ -1,6 +1,6 @@
+// Events about pools and definitions: disagreement, overlap, exhaustion, conflicts. Each is told when it begins and when it is over, not at every look.
 import { networkAttachmentDefinitions } from "../cluster/resources.ts";
 import { picked } from "../cluster/slice-object.ts";
-// Events about pools and definitions: disagreement, overlap, exhaustion, conflicts. Each is told when it begins and when it is over, not at every look.
 import type { EventRecorder } from "../kube/events/events.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import { apiVersionOf } from "../kube/resource.ts";

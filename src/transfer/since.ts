@@ -1,6 +1,6 @@
+// What was given at the destination since a migration: what going back would forget.
 import { networkAnnotation } from "../api/holds/hold-marks.ts";
 import { describeObject } from "../api/metadata.ts";
-// What was given at the destination since a migration: what going back would forget.
 import { readAllocations } from "../api/pools/allocations.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { isClaims } from "./current-claims.ts";

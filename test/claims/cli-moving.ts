@@ -1,6 +1,6 @@
+// A move as the commands make it, in this process, so that a story can stand in its way.
 import type { MovingOptions } from "../../src/claims/moves/move-all.ts";
 import type { Verdict } from "../../src/claims/moves/move.ts";
-// A move as the commands make it, in this process, so that a story can stand in its way.
 import type { Books } from "../../src/claims/moves/snapshot-index.ts";
 import { readClaims } from "../../src/claims/moves/snapshot.ts";
 import { realClock } from "../../src/kube/clock.ts";

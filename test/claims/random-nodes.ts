@@ -1,5 +1,5 @@
-import type { Transport } from "../../src/kube/transport/transport.ts";
 // The nodes of a random world: a real daemon for each, on a line of its own, and what a runtime asks of it.
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { Rig, type RigOptions } from "../node/rig.ts";
 import { podArgs, type Told } from "../node/shim.ts";
 import { Line } from "../slices/line.ts";

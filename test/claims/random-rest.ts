@@ -1,5 +1,5 @@
-import { holds, reservations } from "../../src/cluster/resources.ts";
 // What must be so when a random world has come to rest: while its VMs live, and when nobody does any more.
+import { holds, reservations } from "../../src/cluster/resources.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";

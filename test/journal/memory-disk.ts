@@ -1,5 +1,5 @@
-import type { JournalDisk, JournalFile } from "../../src/ledger/journal/disk.ts";
 // A disk in memory that knows what a power cut may take: what was written and not synced, and names that were given and not synced.
+import type { JournalDisk, JournalFile } from "../../src/ledger/journal/disk.ts";
 import { JournalError } from "../../src/ledger/journal/error.ts";
 
 interface Contents {

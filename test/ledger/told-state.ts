@@ -1,8 +1,8 @@
+// What a leader has told the daemons, for tests that have none: whereabouts is away, nothing is paused, and these ranges are sliced.
 import { poolNamespaceKey } from "../../src/cluster/coexistence-word.ts";
 import { type ConfigMap, configMaps } from "../../src/cluster/resources.ts";
 import { slicedKey, type SlicedRanges, writeSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
 import { stateObject } from "../../src/cluster/state.ts";
-// What a leader has told the daemons, for tests that have none: whereabouts is away, nothing is paused, and these ranges are sliced.
 import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 

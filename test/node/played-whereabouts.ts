@@ -1,8 +1,8 @@
-import { ipPools, reservations, type StoredPool } from "../../src/cluster/resources.ts";
-import { isApiError } from "../../src/kube/errors.ts";
 // whereabouts 0.9.4, played call by call: the lease, a list of all pools, the pool, the lowest free address, the reservation, one JSON
 // patch that tests the pool's version, the new reservation. What it gets wrong is played too: a patch that fails otherwise than by its
 // test is passed over, and a DEL deletes the reservation of the address, whosever it is.
+import { ipPools, reservations, type StoredPool } from "../../src/cluster/resources.ts";
+import { isApiError } from "../../src/kube/errors.ts";
 import { Elector } from "../../src/kube/leader.ts";
 import type { JsonPatchOperation } from "../../src/kube/patch.ts";
 import { pointer } from "../../src/kube/patch.ts";

@@ -1,5 +1,5 @@
-import { namespaces, type Pod, pods } from "../../src/cluster/resources.ts";
 // What the stories of the daemon share: a server, daemons on it, networks, pods, and what the server holds afterwards.
+import { namespaces, type Pod, pods } from "../../src/cluster/resources.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";

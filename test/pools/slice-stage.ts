@@ -1,3 +1,4 @@
+// An embedded API with our kinds, and a clock whose waits are over at once: what happens meanwhile is the test's to say.
 import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { nowMs } from "../../src/check/slices/testing/snapshot.ts";
 import * as kinds from "../../src/cluster/resources.ts";
@@ -12,7 +13,6 @@ import {
   type SlicePoolParts,
   system,
 } from "../../src/slices/testing/objects.ts";
-// An embedded API with our kinds, and a clock whose waits are over at once: what happens meanwhile is the test's to say.
 import { installDefinitions } from "../ledger/definitions.ts";
 
 /** Every wait is one step: the hook runs, then the time has passed. */

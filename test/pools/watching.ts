@@ -1,7 +1,7 @@
+// A leader's eyes in a test: its informers, and its leak collection under a clock of the test's own.
 import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
 import { defaultRules, type FenceRules } from "../../src/cluster/fencing.ts";
 import { leases } from "../../src/cluster/resources.ts";
-// A leader's eyes in a test: its informers, and its leak collection under a clock of the test's own.
 import { realClock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";

@@ -88,6 +88,17 @@ describe("the linter", () => {
     }
   });
 
+  it("refuses a header that slid among the imports", () => {
+    const file = join(copy, "src/ipam/slid.ts");
+    const text = `import type { Pool } from "./pool.ts";\n// What this file is.\nimport type { Owner } from "./owner.ts";\n`;
+    writeFileSync(file, `${text}export type Broken = Pool | Owner;\n`);
+    try {
+      expect(lint().text).toContain("A file's header stands above its imports");
+    } finally {
+      rmSync(file);
+    }
+  });
+
   it("is content with the tree as it is", () => {
     const { status, text } = lint();
     expect(status, text).toBe(0);

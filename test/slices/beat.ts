@@ -1,5 +1,5 @@
-import { leases } from "../../src/cluster/resources.ts";
 // A Lease that is renewed all the time, as the elector of a controller does: whoever listens for silent nodes hears that it can hear.
+import { leases } from "../../src/cluster/resources.ts";
 import { realClock, sleep } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";

@@ -1,7 +1,7 @@
-import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
-import { defaultRules, type FenceRules } from "../../src/cluster/fencing.ts";
 // A controller in this process, as bin/controller.ts puts it together, without the lease: it leads at once, and can be killed
 // between any two writes.
+import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
+import { defaultRules, type FenceRules } from "../../src/cluster/fencing.ts";
 import type { Clock } from "../../src/kube/clock.ts";
 import { EventRecorder } from "../../src/kube/events/events.ts";
 import { Manager } from "../../src/kube/process/manager.ts";

@@ -1,8 +1,8 @@
+// A writer as whereabouts is one: takes the Lease `whereabouts` by leader election (1.5 s, renewed every 0.5 s), writes an entry into a
+// pool, gives the lease up, and begins again. Says "wrote" after each write, "waiting" for each time that the lease was another's.
 import { ipPools, leases } from "../../src/cluster/resources.ts";
 import { connect } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
-// A writer as whereabouts is one: takes the Lease `whereabouts` by leader election (1.5 s, renewed every 0.5 s), writes an entry into a
-// pool, gives the lease up, and begins again. Says "wrote" after each write, "waiting" for each time that the lease was another's.
 import { Elector } from "../../src/kube/leader.ts";
 
 const [, , path, namespace = "", name = ""] = process.argv;

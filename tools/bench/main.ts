@@ -1,5 +1,5 @@
-import { spawnSync } from "node:child_process";
 // `npm run bench` lists the benchmarks; `npm run bench -- NAME [arguments]` runs one and closes with its line of JSON.
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

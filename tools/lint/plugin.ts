@@ -1,4 +1,4 @@
-// The oxlint plugin of this repository: one rule, `holdfast/import-directions`.
+// The oxlint plugin of this repository: `holdfast/import-directions`, and `holdfast/header-first`.
 import { relative, sep } from "node:path";
 
 import { judge } from "./directions.ts";
@@ -34,4 +34,29 @@ const importDirections = {
   },
 };
 
-export default { meta: { name: "holdfast" }, rules: { "import-directions": importDirections } };
+interface Ranged {
+  readonly type: string;
+  readonly range: readonly [number, number];
+}
+
+/** The formatter sorts imports and takes the comment above one along: a header that slides among them heads nothing any more. */
+const headerFirst = {
+  create(context: RuleContext & { readonly sourceCode: { getAllComments(): readonly Ranged[] } }) {
+    return {
+      Program(program: { readonly body: readonly Ranged[] }) {
+        const imports = program.body.filter(({ type }) => type === "ImportDeclaration");
+        const between = ({ range: [at] }: Ranged) =>
+          at > imports[0]!.range[0] &&
+          at < imports.at(-1)!.range[0] &&
+          !imports.some(({ range }) => at > range[0] && at < range[1]);
+        const slid = imports.length === 0 ? undefined : context.sourceCode.getAllComments().find(between);
+        if (slid !== undefined) context.report({ node: slid, message: "A file's header stands above its imports." });
+      },
+    };
+  },
+};
+
+export default {
+  meta: { name: "holdfast" },
+  rules: { "import-directions": importDirections, "header-first": headerFirst },
+};

@@ -1,6 +1,6 @@
-import { mayLackMirror } from "../../api/holds/pod-uid.ts";
 // The addresses of slices: mirrors against each other, against the reservation ledger, and against running pods. Pure.
 // A mirror is a second behind its node's journal, which is the arbiter: nothing here is repaired from outside.
+import { mayLackMirror } from "../../api/holds/pod-uid.ts";
 import { parseDomain } from "../../api/pools/domain.ts";
 import { blocksOf } from "../../api/slices/slice-grant.ts";
 import { describeOwner, type Owner, ownerKey } from "../../ipam/owner.ts";

@@ -1,5 +1,5 @@
-import { mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 // Running pods against holds: every address that a pod says it uses on a network of ours must be its own. Pure.
+import { mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
 import { markedDomain } from "../../api/pools/pool-domain.ts";
 import type { Pod } from "../../cluster/resources.ts";

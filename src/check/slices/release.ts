@@ -1,6 +1,6 @@
-import { freshMs } from "../../cluster/fencing.ts";
 // Whether a node's slices may be taken on an operator's word that it is off, and what would go. Pure; release-node.ts does it.
 // Nothing proves that word; signs of life refuse it: a Node that reports, a Lease that is renewed, a slice whose daemon writes.
+import { freshMs } from "../../cluster/fencing.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import { columnLines } from "../../log/columns.ts";
 import { count } from "./count.ts";

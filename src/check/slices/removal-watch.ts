@@ -1,5 +1,5 @@
-import { ipPools, leases } from "../../cluster/resources.ts";
 // Waits until the controller has removed the fenced slices of a node, and says how far it is.
+import { ipPools, leases } from "../../cluster/resources.ts";
 import { sleep } from "../../kube/clock.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import { count } from "./count.ts";

@@ -1,7 +1,7 @@
-import type { ClaimsState } from "../../cluster/claims-state.ts";
-import { Followed } from "../../cluster/optional-informer.ts";
 // Whether persistent addresses are on: --persistent-ips, or KubeVirt's own feature gate VMPersistentIPs.
 // Promised: while it is not known it is not on; nothing is made and nothing is taken away. Off frees nothing that is held.
+import type { ClaimsState } from "../../cluster/claims-state.ts";
+import { Followed } from "../../cluster/optional-informer.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import type { Runnable } from "../../kube/process/stages.ts";
 import { defineResource } from "../../kube/resource.ts";

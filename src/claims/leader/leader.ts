@@ -1,9 +1,9 @@
+// The leader's work on claims, put together: what follows the cluster on every replica, and what acts under the lease. What others follow
+// already comes in: pods, nodes, reservations, holds, shared pools, definitions.
 import type { FollowedDefinitions } from "../../cluster/definition-informer.ts";
 import type { Presence } from "../../cluster/node-presence.ts";
 import type { Node, Pod, StoredHold, StoredPool, StoredReservation } from "../../cluster/resources.ts";
 import type { Informer } from "../../kube/cache/informer.ts";
-// The leader's work on claims, put together: what follows the cluster on every replica, and what acts under the lease. What others follow
-// already comes in: pods, nodes, reservations, holds, shared pools, definitions.
 import type { Clock } from "../../kube/clock.ts";
 import type { EventRecorder } from "../../kube/events/events.ts";
 import type { KubeMetrics } from "../../kube/process/metrics.ts";

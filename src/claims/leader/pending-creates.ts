@@ -1,7 +1,7 @@
-import type { StoredClaim } from "../../cluster/resources.ts";
 // Claims that are being made, or were made and are not shown by the watch yet. They count against the limit of their namespace: many VMs are planned in
 // the same moment, and each would take the last place for its own. And they are facts of their family: a plan from caches could make a second claim for
 // the same NIC under its other name, since the watch shows that the first name is free before it shows who has the second.
+import type { StoredClaim } from "../../cluster/resources.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { type DeepReadonly, keyOf, parseKey } from "../../kube/meta.ts";
 

@@ -1,9 +1,9 @@
+// What the leader says to everybody in holdfast-state: paused, coexistence, sliced ranges; and the key of claims, which is
+// written here. Asked of the server, not followed: an answer is at most a second old; where there is none it is paused.
 import { claimsKey, type ClaimsState, readClaimsState, writeClaimsState } from "../../cluster/claims-state.ts";
 import { configMaps } from "../../cluster/resources.ts";
 import { readSlicedRanges, type SlicedRange } from "../../cluster/sliced-ranges.ts";
 import { fetchState, readState } from "../../cluster/state.ts";
-// What the leader says to everybody in holdfast-state: paused, coexistence, sliced ranges; and the key of claims, which is
-// written here. Asked of the server, not followed: an answer is at most a second old; where there is none it is paused.
 import { sleep } from "../../kube/clock.ts";
 import { unless } from "../../kube/unless.ts";
 import type { Gate } from "./feature-gate.ts";

@@ -1,8 +1,8 @@
-import { allocationReasons, ownershipOf } from "../../api/claims/claim-marks.ts";
-import { type ClaimCondition, claimStatus } from "../../api/claims/claim-status.ts";
 // Holds addresses that a claim shows and nothing holds: claims that OVN-Kubernetes or a restore brought along.
 // Promised: only where the address is free and has rested, or is this claim's already; beside whereabouts nothing is taken, as for an ADD. What cannot be
 // had is said in the claim's condition, and the status keeps what it shows: the guest may use it.
+import { allocationReasons, ownershipOf } from "../../api/claims/claim-marks.ts";
+import { type ClaimCondition, claimStatus } from "../../api/claims/claim-status.ts";
 import { tryAddress } from "../../api/holds/address-name.ts";
 import { ensurePool } from "../../cluster/pool-object.ts";
 import { ipamClaims, type StoredClaim } from "../../cluster/resources.ts";

@@ -1,6 +1,6 @@
+// Writes of a move to the ledger, each with its way back; and what every write of a move needs.
 import { ensurePool } from "../../cluster/pool-object.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-// Writes of a move to the ledger, each with its way back; and what every write of a move needs.
 import type { AmendableLedger, AmendRequest, Hold, HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";
 import type { Clock } from "../../kube/clock.ts";

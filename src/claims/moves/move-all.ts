@@ -1,5 +1,5 @@
-import { restsOf } from "../../cluster/state.ts";
 // Plans and carries out moves, one NIC after the other, and says what became of each. What changed under it is looked at again.
+import { restsOf } from "../../cluster/state.ts";
 import { LedgerError } from "../../ipam/ledger.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { ClaimsError } from "./claims-error.ts";

@@ -1,8 +1,8 @@
+// A VM, or a VMI without one, as the owner that claims are for: its UID, its NICs, the pods that run it, what it has on one NIC
+// already, and which addresses it could get there. Pure.
 import { claimName, identityOf, swappedClaimName, upstreamClaimName } from "../../api/claims/claim-marks.ts";
 import { definitionKeyOf, type VmiSpec } from "../../api/claims/kubevirt.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
-// A VM, or a VMI without one, as the owner that claims are for: its UID, its NICs, the pods that run it, what it has on one NIC
-// already, and which addresses it could get there. Pure.
 import { tryAddress } from "../../api/holds/address-name.ts";
 import type { Pod, StoredClaim } from "../../cluster/resources.ts";
 import type { Persistence } from "../../cni/config/persistence.ts";

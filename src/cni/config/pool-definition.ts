@@ -1,6 +1,6 @@
+// From a range of a configuration to what src/ipam needs: the pool's definition, what to ask of it, and the gateway to tell.
 import { DefinitionError, type PoolDefinition, reservationsOf, usableOf } from "../../ipam/definition.ts";
 import type { Want } from "../../ipam/request.ts";
-// From a range of a configuration to what src/ipam needs: the pool's definition, what to ask of it, and the gateway to tell.
 import type { Address } from "../../net/address.ts";
 import { difference, IntervalSet } from "../../net/interval-set.ts";
 import { contains } from "../../net/prefix.ts";

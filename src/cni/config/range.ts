@@ -1,5 +1,5 @@
-import { usableOf } from "../../ipam/definition.ts";
 // One range of a configuration: where addresses come from. One address is given from each range.
+import { usableOf } from "../../ipam/definition.ts";
 import { type Address, compare, parseAddress } from "../../net/address.ts";
 import { includes, type Interval, parseBlock, parseRange, type Range } from "../../net/interval.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";

@@ -1,6 +1,6 @@
+// All ranges of a configuration, in the order in which their addresses stand in the result.
 import type { JsonObject } from "../json.ts";
 import { atLeast, type SpecVersion } from "../version.ts";
-// All ranges of a configuration, in the order in which their addresses stand in the result.
 import type { Findings } from "./findings.ts";
 import { type Overlay, overlayRanges } from "./overlay.ts";
 import { gives, type IpamRange, judgePicks, parseAddresses, parseIpamRange } from "./range.ts";

@@ -1,7 +1,7 @@
-import { isObject, isZero, type JsonObject, kindOf } from "../json.ts";
 // Holds a JSON object against the table of keys: types, unknown keys, keys in another case. Values are judged elsewhere.
 //
 // Go's decoder takes a key in any case, and so does this: the result has the names of the table only.
+import { isObject, isZero, type JsonObject, kindOf } from "../json.ts";
 import type { Findings } from "./findings.ts";
 import type { Key, Keys, KeyType } from "./keys.ts";
 

@@ -1,6 +1,6 @@
-import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../meta.ts";
 // Objects by key, and by the values of named indexes. Invariant: every index names exactly the keys of the objects whose index
 // function gives that value.
+import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../meta.ts";
 import { deepFreeze } from "./freeze.ts";
 
 /** The values under which an object is found; none if it is not to be found by this index. */

@@ -1,6 +1,6 @@
-import { Recent } from "../cache/recent.ts";
 // Decides what becomes of an event before it is sent, as client-go's correlator does: repeated ones are counted in one object, many
 // similar ones are combined, and one object may not flood.
+import { Recent } from "../cache/recent.ts";
 import type { Clock } from "../clock.ts";
 import { TokenBucket } from "../queue/ratelimit.ts";
 

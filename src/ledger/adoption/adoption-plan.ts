@@ -1,8 +1,8 @@
-import { coolingOf, ownerLabelName } from "../../api/holds/hold-marks.ts";
-import { describeObject } from "../../api/metadata.ts";
 // What is left to do before a pool may be handed out of: a pure function of its entries and of the objects that there are.
 // Afterwards every address that anybody may have stands under the name that is written today. What is known of an address by
 // two owners is held by one of them and said; an entry that can mean any of very many addresses blocks the pool.
+import { coolingOf, ownerLabelName } from "../../api/holds/hold-marks.ts";
+import { describeObject } from "../../api/metadata.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { parseRange } from "../../api/pools/range.ts";

@@ -1,5 +1,5 @@
-import { holds, ipPools, nodeSlicePools, reservations } from "../../cluster/resources.ts";
 // Whether pools may be kept in another namespace from now on: only where the old one has nothing. What is left would be a second ledger of its range.
+import { holds, ipPools, nodeSlicePools, reservations } from "../../cluster/resources.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 

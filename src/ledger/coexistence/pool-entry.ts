@@ -1,9 +1,9 @@
-import { ownerOfRecord } from "../../api/holds/owner-record.ts";
-import { versionOf } from "../../api/holds/version.ts";
 // The IPPool entry of a hold, while whereabouts is active: what its allocations are arbitrated by.
 // Promised: an entry is added only where there is none, changed and removed only where it is this owner's: each write is one
 // JSON patch that tests what it presumes. (`test` with null passes where the key is absent: the API server's own rule.)
 // Nothing is written that whereabouts cannot read: an offset from 2^63 on is refused before anything is done.
+import { ownerOfRecord } from "../../api/holds/owner-record.ts";
+import { versionOf } from "../../api/holds/version.ts";
 import { allocationKey } from "../../api/pools/allocation-key.ts";
 import { writeAllocations } from "../../api/pools/allocations.ts";
 import type { IPPool, PoolAllocation } from "../../api/pools/ip-pool.ts";

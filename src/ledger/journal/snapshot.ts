@@ -1,5 +1,5 @@
-import type { RestClock } from "./cooldown-clock.ts";
 // All that a journal knows at one moment, as the lines of a new file. Holds and grants never change, so that only the lists are copied.
+import type { RestClock } from "./cooldown-clock.ts";
 import { encodeRecord, type JournalRecord } from "./record.ts";
 import type { Snapshot } from "./rewrite.ts";
 import type { State } from "./state.ts";

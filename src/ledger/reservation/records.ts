@@ -1,11 +1,11 @@
+// The objects of one domain: which kind, under which name, and how a hold is written into one and read from it. Pure.
+// Reading never fails: what stands under an address's name holds the address, whatever is in it. An owner that cannot be read
+// is one without a name, which nobody is.
 import { aliasAnnotation, foreignMarks, keptFinalizer } from "../../api/holds/hold-marks.ts";
 import { holdName, holdObjectOf } from "../../api/holds/hold-object.ts";
 import { reservationOf } from "../../api/holds/reservation-hold.ts";
 import { reservationName, reservationNamesToRead } from "../../api/holds/reservation-name.ts";
 import { versionOf } from "../../api/holds/version.ts";
-// The objects of one domain: which kind, under which name, and how a hold is written into one and read from it. Pure.
-// Reading never fails: what stands under an address's name holds the address, whatever is in it. An owner that cannot be read
-// is one without a name, which nobody is.
 import { parseDomain } from "../../api/pools/domain.ts";
 import { holds, reservations, stored } from "../../cluster/resources.ts";
 import { picked } from "../../cluster/slice-object.ts";

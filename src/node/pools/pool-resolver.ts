@@ -1,7 +1,7 @@
-import { domainAnnotation } from "../../api/holds/hold-marks.ts";
 // The pools that this daemon hands out of: each pool object found and adopted once, each domain's picture filled when it is
 // first used and refreshed when it proves old. An ADD reads nothing once its pool is known. A picture is filled from the
 // leader's free map where there is one (a few KiB), else by a list of the namespace, which serves every domain in it.
+import { domainAnnotation } from "../../api/holds/hold-marks.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
 import { domainOfPool } from "../../api/pools/domain.ts";
 import { settledDomain } from "../../api/pools/pool-domain.ts";

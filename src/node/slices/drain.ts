@@ -1,8 +1,8 @@
-import { ensurePool } from "../../cluster/pool-object.ts";
 // Moves what a draining slice holds to the reservation ledger: an object per address, its owner unchanged. Running pods are not touched.
 //
 // Promised: at every instant the address is recorded, in one ledger or in both, whatever crashes between. A hold that is given back or
 // gets another sandbox meanwhile is seen: the record that was made is taken back, or made again for the newer one.
+import { ensurePool } from "../../cluster/pool-object.ts";
 import type { Domain, Hold, Ledger } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";
 import type { KubeClient } from "../../kube/rest.ts";

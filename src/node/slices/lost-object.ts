@@ -1,6 +1,6 @@
-import { parseObject } from "../../api/kind.ts";
 // A slice whose IPPool is gone although its journal never sealed it: deleted by a hand, or the API server was restored from an older
 // copy. It is made again with the same grant, so that the controller takes it up, unless the range has been given to another.
+import { parseObject } from "../../api/kind.ts";
 import { parseDomain } from "../../api/pools/domain.ts";
 import { type NodeSlicePool, nodeSlicePoolKind } from "../../api/slices/node-slice-pool.ts";
 import { grantAnnotation, writeGrant } from "../../api/slices/slice-grant.ts";

@@ -1,5 +1,5 @@
-import { parseObject } from "../../api/kind.ts";
 // Brings a slice's IPPool to what the journal has: the entries and the node's word, in one merge patch of the daemon's own keys.
+import { parseObject } from "../../api/kind.ts";
 import { type IPPool, ipPoolKind } from "../../api/pools/ip-pool.ts";
 import { sliceUseKey } from "../../api/slices/node-lease.ts";
 import { grantAnnotation, type NodeWord } from "../../api/slices/slice-grant.ts";

@@ -1,5 +1,5 @@
-import { parseObject } from "../../api/kind.ts";
 // Who has an address out of a slice, by the slice's mirror: for a hold of a shared range that was lost and made again after the range was cut.
+import { parseObject } from "../../api/kind.ts";
 import { parseDomain } from "../../api/pools/domain.ts";
 import { ipPoolKind } from "../../api/pools/ip-pool.ts";
 import { poolName } from "../../api/pools/pool-name.ts";

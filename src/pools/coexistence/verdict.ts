@@ -1,8 +1,8 @@
-import type { Word } from "../../cluster/coexistence-word.ts";
 // When an operator's word on coexistence takes effect, and what the leader decides where there is none. Pure.
 // "on" at once: every write of coexistence is one more, never one less, so daemons may see it one after the other; whereabouts may be
 // started when the state says that nothing is left to prepare. "off" only after whereabouts has been silent long enough and every pool
 // has been adopted since: what it wrote in the meantime has no hold, and would be handed out twice. Once off, no sign turns it on again.
+import type { Word } from "../../cluster/coexistence-word.ts";
 import type { Upstream } from "../../ledger/coexistence/upstream.ts";
 
 export interface Memory {

@@ -1,8 +1,8 @@
+// Deletes free maps whose pool is gone: those that were missed, because no leader was there when the pool went. The server's own
+// garbage collection does so too, where it runs.
 import { freeMapName, freeMapSelector } from "../../cluster/free-map.ts";
 import { readPool } from "../../cluster/pool-object.ts";
 import { type ConfigMap, configMaps } from "../../cluster/resources.ts";
-// Deletes free maps whose pool is gone: those that were missed, because no leader was there when the pool went. The server's own
-// garbage collection does so too, where it runs.
 import { parseKey } from "../../kube/meta.ts";
 import { unless } from "../../kube/unless.ts";
 import { removeObject } from "../../ledger/reservation/guarded-delete.ts";

@@ -1,9 +1,9 @@
-import { coolingLabelName } from "../../api/holds/hold-marks.ts";
-import { holdName } from "../../api/holds/hold-object.ts";
-import { reservationNamesToRead } from "../../api/holds/reservation-name.ts";
 // Writes what a pool shows: spec.allocations, status, free map. At most once a second for a pool, and only what differs.
 // Promised: entries that are not ours stay (mirror.ts); while whereabouts is active an entry is removed only after the hold
 // itself was asked for and is gone. Safe without leadership: every key that is changed is tested for what was found there.
+import { coolingLabelName } from "../../api/holds/hold-marks.ts";
+import { holdName } from "../../api/holds/hold-object.ts";
+import { reservationNamesToRead } from "../../api/holds/reservation-name.ts";
 import { readAllocationKey } from "../../api/pools/allocation-key.ts";
 import { formatDomain } from "../../api/pools/domain.ts";
 import type { IPPool } from "../../api/pools/ip-pool.ts";

@@ -1,8 +1,8 @@
-import { ApiError } from "../../api/error.ts";
 // What has to change in a pool's spec.allocations so that it shows the holds. Pure; mirror-writer.ts sends it.
 // Promised: an entry that is not ours (whereabouts wrote it, and it has no hold of the same owner) is never changed and never
 // dropped; a key that cannot be read neither. An entry is ours if it carries `uid` or `kind`, which whereabouts does not write
 // and its patches leave alone. Not promised: that all holds are shown; beyond the cap the lowest addresses are.
+import { ApiError } from "../../api/error.ts";
 import { allocationKey, readAllocationKey } from "../../api/pools/allocation-key.ts";
 import { allocationOf } from "../../api/pools/allocations.ts";
 import type { IPPool, PoolAllocation } from "../../api/pools/ip-pool.ts";

@@ -1,9 +1,9 @@
-import { describeObject } from "../../api/metadata.ts";
 // The plan of a migration: a pure function of what the cluster has and of what is wanted. It says everything that will
 // happen, and whatever stands against it.
 //
 // Promised: no address is lost (each record and entry is in the destination, or stays), none is in two places, and the plan of
 // a migrated cluster is empty. Not promised: that the network on the wire follows; that is the definitions' business.
+import { describeObject } from "../../api/metadata.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { markedDomain } from "../../api/pools/pool-domain.ts";

@@ -1,7 +1,7 @@
+// Which pool object becomes which: one for one, or several of one identity into one.
 import { ApiError } from "../../api/error.ts";
 import { adoptedAnnotation, domainAnnotation } from "../../api/holds/hold-marks.ts";
 import { describeObject } from "../../api/metadata.ts";
-// Which pool object becomes which: one for one, or several of one identity into one.
 import { allocationKey } from "../../api/pools/allocation-key.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
 import { formatDomain, parseDomain } from "../../api/pools/domain.ts";

@@ -1,7 +1,7 @@
-import { networkAnnotation } from "../../api/holds/hold-marks.ts";
-import { describeObject } from "../../api/metadata.ts";
 // Which records of addresses follow which network: by domain and address, also where no pool has an entry, since a record
 // without an entry counts as held.
+import { networkAnnotation } from "../../api/holds/hold-marks.ts";
+import { describeObject } from "../../api/metadata.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { readPoolName } from "../../api/pools/pool-name.ts";

@@ -1,6 +1,6 @@
+// The pause that our own daemons heed: `paused` in the ConfigMap holdfast-state. Removed only by the migration that set it.
 import { configMaps } from "../../cluster/resources.ts";
 import { fetchState, readState, stateName } from "../../cluster/state.ts";
-// The pause that our own daemons heed: `paused` in the ConfigMap holdfast-state. Removed only by the migration that set it.
 import type { Clock } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";

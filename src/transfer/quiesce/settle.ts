@@ -1,5 +1,5 @@
-import { holds, ipPools, reservations } from "../../cluster/resources.ts";
 // Waits until nothing that is to be moved changes any more, by reading all of it twice.
+import { holds, ipPools, reservations } from "../../cluster/resources.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { TransferError } from "../error.ts";

@@ -1,7 +1,7 @@
+// Addresses that another system has given, whatever it is, as values: what is to be taken over.
 import { tryAddress } from "../../api/holds/address-name.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import { isObject } from "../../cni/json.ts";
-// Addresses that another system has given, whatever it is, as values: what is to be taken over.
 import type { PodOwner } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
 

@@ -1,3 +1,4 @@
+// What the stories of claims and daemons share: a server with all kinds on it, daemons, and objects as KubeVirt and our leader make them.
 import {
   claimFinalizer,
   claimName,
@@ -7,7 +8,6 @@ import {
 } from "../../../src/api/claims/claim-marks.ts";
 import { ipamClaimKind } from "../../../src/api/claims/ipam-claim.ts";
 import { hashedInterfaceName } from "../../../src/api/claims/kubevirt.ts";
-// What the stories of claims and daemons share: a server with all kinds on it, daemons, and objects as KubeVirt and our leader make them.
 import { definitionOf } from "../../../src/api/definition.ts";
 import { claimsKey, writeClaimsState } from "../../../src/cluster/claims-state.ts";
 import {

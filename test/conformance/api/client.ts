@@ -1,6 +1,6 @@
-import type { ApiResponse, Transport } from "../../../src/kube/transport/transport.ts";
 // The suite's own small client: JSON over a transport, every call with a deadline. It knows no retries and no types
 // beyond object.ts, so that what a case sees is what the server sent.
+import type { ApiResponse, Transport } from "../../../src/kube/transport/transport.ts";
 import { get, type Call, type Query } from "./call.ts";
 import type { KubeList, KubeObject, Status } from "./object.ts";
 import { Watch } from "./watch.ts";

@@ -1,5 +1,5 @@
-import type { ApiResponse } from "../../../src/kube/transport/transport.ts";
 // A watch as the cases use it: events one by one in the order of the wire, each wait bounded by the client's deadline.
+import type { ApiResponse } from "../../../src/kube/transport/transport.ts";
 import type { KubeObject, Status } from "./object.ts";
 
 export interface WatchEvent {

@@ -1,5 +1,5 @@
-import { namespaces } from "../../../src/cluster/resources.ts";
 // The harness of ledgers on an API server: a namespace per test, a clock that the test owns, replies that can be lost.
+import { namespaces } from "../../../src/cluster/resources.ts";
 import { KubeClient } from "../../../src/kube/rest.ts";
 import type { Transport } from "../../../src/kube/transport/transport.ts";
 import { ReservationLedger } from "../../../src/ledger/reservation/reservation-ledger.ts";

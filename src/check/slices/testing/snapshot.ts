@@ -1,5 +1,5 @@
-import { leaseObject, nodeObject, slicedState, sliceObject, slicePoolObject } from "../../../slices/testing/objects.ts";
 // A snapshot for pure tests: one sliced range, one node with one slice, all as it should be, but for what a test says.
+import { leaseObject, nodeObject, slicedState, sliceObject, slicePoolObject } from "../../../slices/testing/objects.ts";
 import { type SliceObjects, slicesFrom, type SlicesSnapshot } from "../snapshot.ts";
 
 export const nowMs = Date.UTC(2026, 10, 15, 12);

@@ -1,7 +1,7 @@
+// A small cluster in memory: objects, a ledger, nodes, definitions, garbage collection. One namespace.
 import type { ClaimsState } from "../../../cluster/claims-state.ts";
 import type { Standing } from "../../../cluster/fencing.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
-// A small cluster in memory: objects, a ledger, nodes, definitions, garbage collection. One namespace.
 import type { Persistence } from "../../../cni/config/persistence.ts";
 import type { Hold } from "../../../ipam/ledger.ts";
 import { MemoryLedger, MemoryStore } from "../../../ipam/memory-ledger.ts";
