@@ -7,6 +7,8 @@ import { poolNamespaceKey, readWord } from "./coexistence-word.ts";
 import { type ConfigMap, configMaps } from "./resources.ts";
 
 export const stateName = "holdfast-state";
+/** Since when a restored API server waits for nodes to say what they have; absent: it does not. */
+export const restoredKey = "restored";
 
 export interface State {
   /** Another writer of the same objects is active: every take also writes the pool's entry. */

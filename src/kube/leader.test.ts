@@ -196,6 +196,35 @@ describe("renew", () => {
     expect(String(a.state.error)).toContain('held by "thief"');
   });
 
+  test("lost lease: one that is older than it was written is of a restored server, whose history the leader does not know", async () => {
+    const { api, candidate, clock, lease } = world();
+    const a = candidate("a");
+    await settle();
+    const standby = candidate("b");
+    const copy = await lease();
+    await clock.advance(6000);
+    expect(a.state.leading).toBe(true);
+    api.put(path, { metadata: {}, spec: { ...copy } });
+    await clock.advance(2500);
+    expect([a.state.leading, String(a.state.error)]).toEqual([false, expect.stringContaining("was restored")]);
+    // What one that waits knows by its watches is of another history, too.
+    expect(String(standby.state.error)).toContain("was restored");
+  });
+
+  test("a lease that was only touched, or renewed without an answer, stays", async () => {
+    const { api, candidate, clock, lease } = world();
+    const a = candidate("a");
+    await clock.advance(4000);
+    api.put(path, { metadata: { labels: { seen: "yes" } }, spec: { ...(await lease()) } });
+    await clock.advance(2500);
+    api.put(path, {
+      metadata: {},
+      spec: { ...(await lease()), renewTime: new Date(clock.wallMs()).toISOString().replace("Z", "000Z") },
+    });
+    await clock.advance(6000);
+    expect([a.state.leading, a.state.error]).toEqual([true, undefined]);
+  });
+
   test("work that does not stop when the lease is lost does not keep the error back", async () => {
     const { candidate, clock } = world();
     const a = candidate("a", {}, () => new Promise(() => {}));

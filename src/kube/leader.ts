@@ -1,7 +1,8 @@
 // Leader election on a Lease, after client-go's.
 //
 // Promised: while clocks run at about the same rate and the event loop is not stalled, at most one leads; the one who could not renew for
-// `renewDeadlineMs` stops before another may begin; the lease is released on shutdown, after the leader's work has ended.
+// `renewDeadlineMs` stops before another may begin; the lease is released on shutdown, after the leader's work has ended. A leader or candidate ends
+// when the API server was restored from an older copy: what it knows by its watches is of another history, and versions do not always tell.
 // Not promised: fencing. A process that was paused may act on for a moment after another has begun, so what the leader writes must be
 // safe without leadership (guarded by resourceVersion, or created if absent); the lease only keeps two from doing the same work.
 import { asError } from "./abort.ts";
@@ -41,6 +42,7 @@ interface Lost {
 
 /** client-go's: waits are up to 2.2 times the period, so that candidates do not move in step. */
 const jitter = 1.2;
+const setBack = "it is older than it was, so the API server was restored from an older copy";
 
 export class Elector {
   readonly #lock: LeaseLock;
@@ -115,6 +117,7 @@ export class Elector {
     while (!signal.aborted) {
       const askedMs = this.#clock.monotonicMs();
       if (await this.#try(signal, this.#renewDeadlineMs / 2)) return askedMs;
+      if (this.#lock.isSetBack) throw this.#lost(setBack);
       const waitMs = Math.max(this.#retryPeriodMs, this.#askedMs) * (1 + this.#random() * jitter);
       await sleep(this.#clock, waitMs, signal);
     }
@@ -138,6 +141,8 @@ export class Elector {
       if (await this.#try(signal, Math.min(leftMs, this.#renewDeadlineMs / 2))) renewedMs = nowMs;
       else if (this.#lock.holder !== this.#options.identity && !signal.aborted) {
         return { error: this.#lost(`it is held by "${this.#lock.holder}"`), graceMs: 0 };
+      } else if (this.#lock.isSetBack) {
+        return { error: this.#lost(setBack), graceMs: 0 };
       }
     }
   }

@@ -40,6 +40,7 @@ export class LeaseLock {
   readonly #options: LeaseLockOptions;
   #observed: Lease | undefined;
   #observedMs = 0;
+  #isSetBack = false;
 
   constructor(options: LeaseLockOptions) {
     this.#options = options;
@@ -50,13 +51,18 @@ export class LeaseLock {
     return this.#observed?.spec?.holderIdentity ?? "";
   }
 
+  /** Its holder is the one that was seen, and it is older than it was then: the server was restored from an older copy. */
+  get isSetBack(): boolean {
+    return this.#isSetBack;
+  }
+
   /** True if it is ours from now on. Throws ApiError if the server could not be asked, or left the outcome open. */
   async tryHold(signal: AbortSignal, timeoutMs: number): Promise<boolean> {
     const { identity, client } = this.#options;
     const call = { signal, timeoutMs };
     // Ours and untouched: one write, no read. If somebody did touch it, the version tells.
-    if (this.holder === identity && this.#observed !== undefined && (await this.#write(this.#observed, call)))
-      return true;
+    const before = this.#observed;
+    if (this.holder === identity && before !== undefined && (await this.#write(before, call))) return true;
     try {
       const { namespace, name } = this.#options;
       this.#observe(await client.get(leases, { namespace, name }, call));
@@ -64,7 +70,9 @@ export class LeaseLock {
       if (!isApiError(error, "not-found")) throw error;
       return this.#create(call);
     }
-    if (this.holder !== "" && this.holder !== identity && !this.#expired()) return false;
+    const isSameHolder = before?.spec?.holderIdentity === this.holder;
+    this.#isSetBack = isSameHolder && renewTimeOf(this.#observed) < renewTimeOf(before);
+    if (this.#isSetBack || (this.holder !== "" && this.holder !== identity && !this.#expired())) return false;
     return this.#write(this.#observed!, call);
   }
 
@@ -139,4 +147,9 @@ export class LeaseLock {
   #now(): string {
     return new Date(this.#options.clock.wallMs()).toISOString().replace("Z", "000Z");
   }
+}
+
+/** Of one writer: RFC 3339 with as many digits sorts by time. */
+function renewTimeOf(lease: Lease | undefined): string {
+  return lease?.spec?.renewTime ?? "";
 }

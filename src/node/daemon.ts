@@ -175,6 +175,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     ledgers,
     daemons,
     assure: (within) => history.assure(within),
+    onRestore: () => history.wentBack(),
   });
   stateInformer.handle(() => slices.keeper.look());
   const readiness = new Readiness({ client, own, state, history, clock, systemNamespace, presence: slices.keeper });

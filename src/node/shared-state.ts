@@ -5,7 +5,7 @@ import { type ClaimsState, readClaimsState } from "../cluster/claims-state.ts";
 import { inForce, poolNamespaceKey, poolNamespaceOf, readWord } from "../cluster/coexistence-word.ts";
 import type { ConfigMap } from "../cluster/resources.ts";
 import { readRefusal, readSlicedRanges, slicedKey, type SlicedRanges } from "../cluster/sliced-ranges.ts";
-import { readState, stateName } from "../cluster/state.ts";
+import { readState, restoredKey, stateName } from "../cluster/state.ts";
 import type { Informer } from "../kube/cache/informer.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import type { SeenVersion } from "./slices/seen-version.ts";
@@ -114,6 +114,11 @@ export class SharedState {
     }
     if (place === (seen.place ?? place) || version > seen.version) return "";
     return `says that pools are in the namespace ${place}, and by the same version of the sliced ranges they were in ${seen.place}`;
+  }
+
+  /** The leader waits for all nodes to say what they have. */
+  get isRestoreNoted(): boolean {
+    return this.#object()?.data?.[restoredKey] !== undefined;
   }
 
   /** In a sentence why a range gets no slices; undefined: it is not said. */

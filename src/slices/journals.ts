@@ -55,13 +55,18 @@ export class Journals {
 
   /** All has been listed. */
   begin(): void {
+    this.#await();
+    for (const lease of this.#options.world.leases.list()) {
+      if (this.#said(nodeOfLease(lease) ?? "", lease).restored) this.restored();
+    }
+  }
+
+  #await(): void {
     this.#unheard = new Map();
     this.#untilMs = this.#hearUntilMs();
     for (const lease of this.#options.world.leases.list()) {
       const node = nodeOfLease(lease);
-      if (node === undefined || renewTimeOf(lease) === "") continue;
-      this.#unheard.set(node, renewTimeOf(lease));
-      if (this.#said(node, lease).restored) this.restored();
+      if (node !== undefined && renewTimeOf(lease) !== "") this.#unheard.set(node, renewTimeOf(lease));
     }
   }
 
@@ -72,10 +77,17 @@ export class Journals {
     this.#untilMs = this.#hearUntilMs();
   }
 
-  /** The server's state is an older one, Leases too: what the Lease of a silent node says may be less than the node has. */
+  /** The server's state is an older one, Leases too: what a node said before counts no more, and its Lease may say less than it has. */
   restored(): void {
-    this.lost();
+    if (this.#isRestored) return;
     this.#isRestored = true;
+    this.#isLost = true;
+    this.#await();
+  }
+
+  /** The server was restored, and a node that may have more than the server knows has not spoken since. */
+  get isAwaiting(): boolean {
+    return this.#isRestored && !this.isWhole;
   }
 
   #hearUntilMs(): number {

@@ -3,11 +3,10 @@ import type { FollowedDefinitions } from "../cluster/definition-informer.ts";
 import type { Presence } from "../cluster/node-presence.ts";
 import type { Node, StoredHold, StoredReservation } from "../cluster/resources.ts";
 import type { Informer } from "../kube/cache/informer.ts";
-import { type Clock, sleep } from "../kube/clock.ts";
+import type { Clock } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
 import type { KubeMetrics } from "../kube/process/metrics.ts";
 import type { Runnable } from "../kube/process/stages.ts";
-import { Backoff } from "../kube/queue/backoff.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";
 import type { CutRules } from "./consent.ts";
@@ -31,9 +30,6 @@ export interface SlicesOptions {
   readonly kubeMetrics?: KubeMetrics;
 }
 
-/** A term lists all slices and Leases, and asks every node: a server that loses connections again and again is not asked for that every second. */
-const pauses = { firstMs: 1000, maxMs: 60_000, jitter: 1, resetAfterMs: 600_000 };
-
 export class SlicesLeader {
   readonly #options: SlicesOptions;
 
@@ -41,18 +37,9 @@ export class SlicesLeader {
     this.#options = options;
   }
 
-  /** Under the lease. Each term begins with a list, also after a lost connection: versions cannot tell whether the server was restored meanwhile. */
+  /** Under the lease. Each term begins with a list: what was known before another led, or before a restore, counts no more. */
   readonly lead: Runnable = {
     name: "slices",
-    run: async (signal) => {
-      const { clock, log } = this.#options;
-      const backoff = new Backoff(pauses, clock, Math.random);
-      do {
-        const lost = new AbortController();
-        const term = new Term(this.#options, () => lost.abort(new Error("the connection was lost")));
-        await term.run(AbortSignal.any([signal, lost.signal]));
-        if (!signal.aborted) log.info("the API server was away: slices are listed anew");
-      } while (await sleep(clock, backoff.next(), signal));
-    },
+    run: (signal) => new Term(this.#options).run(signal),
   };
 }

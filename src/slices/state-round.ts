@@ -18,7 +18,7 @@ import {
   writeRefusals,
   writeSlicedRanges,
 } from "../cluster/sliced-ranges.ts";
-import { fetchState, readState, restsOf, stateName } from "../cluster/state.ts";
+import { fetchState, readState, restoredKey, restsOf, stateName } from "../cluster/state.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Journals } from "./journals.ts";
 import type { SlicesOptions } from "./leader.ts";
@@ -37,10 +37,10 @@ import type { PoolPhase } from "./pool-writer.ts";
 import type { Reserved } from "./reserved.ts";
 import type { Target } from "./target.ts";
 
-export interface StateRoundOptions extends Pick<SlicesOptions, "client" | "log" | "systemNamespace"> {
+export interface StateRoundOptions extends Pick<SlicesOptions, "client" | "clock" | "log" | "systemNamespace"> {
   readonly nodes: Nodes;
   readonly reserved: Reserved;
-  readonly journals: Pick<Journals, "lost" | "restored" | "hasWaited">;
+  readonly journals: Pick<Journals, "lost" | "restored" | "hasWaited" | "isAwaiting">;
   /** Every pool that is there, with what is still a slice. */
   readonly pools: () => Iterable<PoolBlocks>;
   /** The floating part that the last plan named; undefined: there was no plan yet. */
@@ -97,6 +97,8 @@ export class StateRound {
     if (turn < this.#counts) return this.#gate;
     this.#counts = turn;
     const state = readState(object);
+    // The leader before has noticed it.
+    if (object?.data?.[restoredKey] !== undefined) this.#options.journals.restored();
     this.#gate = {
       rests: restsOf(state),
       isPaused: state.paused !== "",
@@ -108,17 +110,18 @@ export class StateRound {
 
   /** Moves ranges on; true if the state was changed. `look` comes first. */
   async move(targets: Iterable<Target>, signal: AbortSignal): Promise<boolean> {
-    const { object, sliced: told, rests, isPaused } = this.#gate;
+    const { sliced: told, rests, isPaused } = this.#gate;
+    const { journals } = this.#options;
+    let { object } = this.#gate;
     if (object === undefined || isPaused) return false;
     const pools = [...this.#options.pools()];
     const known = { told, pools, seen: this.#seen() };
-    if (known.seen.some((seen) => (seen ?? 0) > (told?.version ?? 0))) {
-      const { journals } = this.#options;
-      if (told === undefined) journals.lost();
-      else journals.restored();
-      // Older than what daemons have seen: they hand out nothing by it. A newer one is told when all had the time to say what the copy has forgotten.
-      if (told !== undefined && !journals.hasWaited) return false;
-    }
+    const isBehind = known.seen.some((seen) => (seen ?? 0) > (told?.version ?? 0));
+    if (isBehind && told === undefined) journals.lost();
+    else if (isBehind) journals.restored();
+    if (journals.isAwaiting !== (object.data?.[restoredKey] !== undefined)) object = await this.#note(object, signal);
+    // Older than what daemons have seen: they hand out nothing by it. A newer one is told when all had the time to say what the copy has forgotten.
+    if (isBehind && told !== undefined && !journals.hasWaited) return false;
     if (rests !== "") {
       if (told === undefined) await this.#write(object, toldAgain(known), signal);
       return told === undefined;
@@ -144,6 +147,17 @@ export class StateRound {
     await this.#write(object, next.sliced === told && isAsked ? { version: version + 1, ranges } : next.sliced, signal);
     this.#hasTold = ranges.length > 0;
     return true;
+  }
+
+  /** A leader that begins meanwhile waits for the same nodes, and daemons need not say any more that the server was restored. */
+  async #note(object: ConfigMap, signal: AbortSignal): Promise<ConfigMap> {
+    const { client, journals, clock } = this.#options;
+    const { [restoredKey]: _, ...others } = object.data ?? {};
+    const data = journals.isAwaiting ? { ...others, [restoredKey]: new Date(clock.wallMs()).toISOString() } : others;
+    const written = await client.update(configMaps, { ...object, data }, { signal });
+    this.#counts = ++this.#begun;
+    this.#gate = { ...this.#gate, object: written };
+    return written;
   }
 
   /** Before any daemon is told: what is told can be made again from what is on record. */

@@ -59,13 +59,12 @@ export class Term {
   #isRunning = false;
   #lifetime: AbortSignal = AbortSignal.abort();
 
-  /** `onLost`: the server may come back with another history. */
-  constructor(options: SlicesOptions, onLost: () => void) {
+  constructor(options: SlicesOptions) {
     this.#options = options;
     const { client, clock, log, systemNamespace, reservations, holds, events } = options;
     const onError = (error: Error) => log.warn("following slices", { error });
     const listeners = { slice: this.#onSlice, pool: this.#onPool, lease: this.#onLease };
-    this.#world = new SliceWorld({ client, clock, systemNamespace, onError, onLost }, listeners);
+    this.#world = new SliceWorld({ client, clock, systemNamespace, onError }, listeners);
     this.#reserved = new Reserved({ client, reservations, holds, onChange: this.#onReserved });
     this.#view = new ReservedView(this.#reserved, this.#world);
     this.#journals = new Journals({ ...options, world: this.#world });

@@ -15,8 +15,6 @@ import type { SlicesOptions } from "./leader.ts";
 
 export interface SliceWorldOptions extends Pick<SlicesOptions, "client" | "clock" | "systemNamespace"> {
   readonly onError: (error: Error) => void;
-  /** A watch that was open ended before its time: the server may come back with another history. */
-  readonly onLost: () => void;
 }
 
 export interface SliceWorldListeners {
@@ -31,17 +29,8 @@ export class SliceWorld {
   readonly leases: Latest<Lease>;
   readonly #informers: readonly [Informer<kinds.StoredPool>, Informer<kinds.StoredSlicePool>, Informer<Lease>];
 
-  constructor({ systemNamespace, onLost, ...given }: SliceWorldOptions, listeners: SliceWorldListeners) {
+  constructor({ systemNamespace, ...given }: SliceWorldOptions, listeners: SliceWorldListeners) {
     const onError = (error: unknown) => given.onError(error as Error);
-    // One that a busy server does not open is tried again by the informer: listing all anew would be more of what it has too much of.
-    const options = () => {
-      let isOpen = false;
-      const onWatching = (is: string) => {
-        if (is === "early" && isOpen) onLost();
-        isOpen = is === "open";
-      };
-      return { ...given, onWatching };
-    };
     const sliceIndexes = {
       pool: (object: object) => oneOf(readSlice(object as kinds.StoredPool)?.pool),
       node: (object: object) => oneOf(readSlice(object as kinds.StoredPool)?.node),
@@ -53,9 +42,9 @@ export class SliceWorld {
     const ofSlices = { resource: kinds.ipPools, scope: { labelSelector: sliceLabelName }, transform: trimSlice };
     const ofLeases = { resource: kinds.leases, scope: { namespace: systemNamespace }, transform: trimLease };
     this.#informers = [
-      new Informer({ ...options(), ...ofSlices }),
-      new Informer({ ...options(), resource: kinds.nodeSlicePools }),
-      new Informer({ ...options(), ...ofLeases }),
+      new Informer({ ...given, ...ofSlices }),
+      new Informer({ ...given, resource: kinds.nodeSlicePools }),
+      new Informer({ ...given, ...ofLeases }),
     ];
   }
 

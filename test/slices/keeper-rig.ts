@@ -144,6 +144,8 @@ export class KeeperRig {
       cooldownMs: 1000,
       // One whose disk hangs does not keep the others from being shown: some stories look at two.
       workers: 4,
+      onRestore: () => {},
+      isRestoreNoted: () => false,
       moment: () => this.moment,
       memory,
       clock: quickClock,

@@ -4,7 +4,8 @@
 // The sign is a resourceVersion. A version that is lower than one before is a restore; so is one that is higher by more than a
 // server writes in a day (`etcdutl snapshot restore --bump-revision` adds a thousand million). Versions are compared within a
 // kind, as Kubernetes promises. The highest are on the node's disk, for a restore while the daemon is away. Others may have
-// written as much again since a restore; so whoever lost the connection also asks for what this node wrote last (hold-loader.ts).
+// written as much again since a restore; so whoever lost the connection also asks for what this node wrote last (hold-loader.ts),
+// and a renewal of the node's Lease meets the one before.
 //
 // After a restore every daemon makes again what it holds, and hands out nothing of shared ranges for the settle time, so that the
 // others can do the same. Each of them notices within seconds of the server's return; thousands that write at once are slower
@@ -83,6 +84,11 @@ export class History {
     if (is === "open") this.#closed.delete(kind);
     else this.#closed.add(kind);
     if (is === "early") this.#doubts += 1;
+  }
+
+  /** What this node wrote is older than it was, whatever versions say (src/node/slices/lease.ts). */
+  wentBack(): void {
+    this.#cut({ kind: "Lease" });
   }
 
   /** The connection was lost, and nobody has asked since. */

@@ -63,6 +63,11 @@ export class Authority {
     this.#renewal = readMoment(noted) ?? byJournal;
   }
 
+  /** By the wall clock, before the renewal was sent; undefined: none is known. */
+  get renewedMs(): number | undefined {
+    return this.#renewal?.wallMs;
+  }
+
   get leftMs(): number {
     const { authorityMs, moment } = this.#options;
     return leftMs(authorityMs, this.#renewal, moment());

@@ -43,6 +43,10 @@ export interface SliceKeeperOptions {
   readonly toldVersion?: () => number;
   /** How many daemons there are; 0 or absent: not known. */
   readonly daemons?: () => number;
+  /** The API server was restored: what the node wrote is older than it was. `restored` is called for it. */
+  readonly onRestore: () => void;
+  /** The leader has noted a restore, and waits for all nodes. */
+  readonly isRestoreNoted: () => boolean;
   /** Looks whether the API server was restored, where the connection was lost since; `restored` is called when it was. */
   readonly assure?: (signal: AbortSignal) => Promise<void>;
   /** Where shared addresses of a namespace are recorded. */
@@ -74,8 +78,6 @@ export interface SliceKeeperOptions {
  * server's "later" for 30 s, and one whose answer is lost may be done a minute after it was sent: 120 + 10 + 30 + 60 = 220. A renewal is due every 66 s at the latest.
  */
 const waitedForMs = 120_000;
-/** So long the leader is told of a restore: one that begins to lead meanwhile waits for nodes that the server has forgotten. */
-const restoredMs = 180_000;
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */
 const defaultAuthorityMs = 12 * 3_600_000;
 
@@ -99,7 +101,8 @@ export class SliceKeeper {
   #returns = 0;
   /** Keys of the slices that the Lease names as this journal's. */
   #reported: ReadonlySet<string> = new Set();
-  #restoredMs = Number.NEGATIVE_INFINITY;
+  /** The leader is to be told of a restore: it waits for nodes that the server has forgotten. */
+  #isRestored = false;
 
   constructor(options: SliceKeeperOptions) {
     const { journal, clock, authorityMs = defaultAuthorityMs, moment, memory, log } = options;
@@ -125,6 +128,7 @@ export class SliceKeeper {
       identity: journal.id,
       authorityMs,
       journalText: () => this.#journalText(),
+      renewedMs: () => this.#authority.renewedMs,
       onRenewed: (at) => this.#renewed(at),
       onFailed: () => {
         this.#isAway = true;
@@ -143,7 +147,7 @@ export class SliceKeeper {
 
   /** The API server was restored from an older copy: the leader is told at once what the journal has, and each slice is compared anew. */
   restored(): void {
-    this.#restoredMs = this.#options.clock.monotonicMs();
+    this.#isRestored = true;
     this.#lease.restored();
     this.#tending.compareAnew();
   }
@@ -251,12 +255,12 @@ export class SliceKeeper {
   #journalText(): string {
     const grants = this.#unsealed();
     this.#reported = new Set(grants.map(({ key }) => key));
-    const isRestored = this.#options.clock.monotonicMs() - this.#restoredMs < restoredMs;
+    this.#isRestored &&= !this.#options.isRestoreNoted();
     const slices = grants.flatMap(({ domain, namespace, network, range, slice }) => {
       const parts = parseDomain(domain);
       return parts.scope === "slice" ? [[namespace, network, `${range}`, parts.name, `${slice}`] as const] : [];
     });
-    return writeJournalSlices(slices, isRestored);
+    return writeJournalSlices(slices, this.#isRestored);
   }
 
   /** The API server is away, and the journal alone may be believed. */

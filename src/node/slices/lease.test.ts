@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { seenAnnotation } from "../../api/slices/node-lease.ts";
 import type { Lease } from "../../kube/lease.ts";
 import { ManualClock, settle } from "../../kube/manual-clock.ts";
 import { KubeClient } from "../../kube/rest.ts";
 import { FakeApi } from "../../kube/testing/fake-api.ts";
+import { status } from "../../kube/testing/fake-transport.ts";
 import { silent } from "../../log/log.ts";
 import { NodeLease } from "./lease.ts";
 
@@ -18,7 +19,9 @@ let running: Promise<void>;
 let versions: { told: number; seen: number; asked: number };
 
 let journal = "";
+let restores = 0;
 beforeEach(() => {
+  restores = 0;
   journal = "";
   clock = new ManualClock();
   api = new FakeApi();
@@ -30,7 +33,7 @@ afterEach(async () => {
   await running;
 });
 
-function start({ daemons = 0, random = 0.5 } = {}): NodeLease {
+function start({ daemons = 0, random = 0.5, renewedMs = undefined as number | undefined } = {}): NodeLease {
   const lease = new NodeLease({
     client: new KubeClient({ transport: api.transport, clock }),
     node: "n1",
@@ -49,6 +52,11 @@ function start({ daemons = 0, random = 0.5 } = {}): NodeLease {
     journalText: () => journal,
     onRenewed: async () => {},
     onFailed: () => {},
+    renewedMs: () => renewedMs,
+    onRestore: () => {
+      restores += 1;
+      lease.restored();
+    },
     onSlices: () => {},
     log: silent,
   });
@@ -57,10 +65,12 @@ function start({ daemons = 0, random = 0.5 } = {}): NodeLease {
 }
 
 const renewals = () => api.count("PATCH", path);
-const told = async () => {
-  const { metadata } = JSON.parse(await new KubeClient({ transport: api.transport, clock }).raw(path)) as Lease;
-  return metadata.annotations?.[seenAnnotation];
-};
+const stored = async () =>
+  JSON.parse(await new KubeClient({ transport: api.transport, clock }).raw(path)) as Lease & { spec: object };
+const told = async () => (await stored()).metadata.annotations?.[seenAnnotation];
+/** As the controller does, or a copy: whatever is there is replaced, under a new version. */
+const put = ({ metadata: { annotations = {} }, spec }: Lease & { spec: object }) =>
+  api.put(path, { metadata: { annotations }, spec });
 
 it("is renewed once a minute, and asks for nothing in between", async () => {
   start();
@@ -125,4 +135,74 @@ it("a server that asks for time gets it, and as much again at most, although the
   isBusy = false;
   await clock.advance(5000);
   expect(await told()).toBe("3");
+});
+
+/** No watch is told anything from now on. */
+function deafen(): void {
+  api.fault = ({ path: asked }) => (asked.includes("watch=true") ? status(503, "Busy") : undefined);
+  api.cutWatches(new Error("reset"));
+}
+
+describe("a Lease that is older than it was left", () => {
+  it("is of a restored server, told of once", async () => {
+    start();
+    await settle();
+    const copy = await stored();
+    await clock.advance(70_000);
+    deafen();
+    put(copy);
+    await clock.advance(70_000);
+    expect(restores).toBe(1);
+    await clock.advance(300_000);
+    expect(restores).toBe(1);
+  });
+
+  it("is noticed also where the watch has told it", async () => {
+    start();
+    await settle();
+    const copy = await stored();
+    await clock.advance(70_000);
+    put(copy);
+    await clock.advance(70_000);
+    expect(restores).toBe(1);
+  });
+
+  it("is noticed by the next daemon, which knows when the one before renewed it", async () => {
+    start();
+    await settle();
+    stop.abort();
+    await running;
+    stop = new AbortController();
+    start({ renewedMs: clock.wallMs() + 60_000 });
+    await settle();
+    expect(restores).toBe(1);
+  });
+
+  it.each([
+    "what the controller wrote",
+    "what the controller wrote and no watch told",
+    "another's, as of a copied disk",
+  ])("is not: %s", async (what) => {
+    start();
+    await settle();
+    for (let round = 0; round < 5; round++) {
+      await clock.advance(30_000);
+      const lease = await stored();
+      lease.metadata.annotations = { ...lease.metadata.annotations, other: String(round) };
+      if (what.startsWith("another")) lease.spec = { holderIdentity: "another", renewTime: "2001-01-01T00:00:00Z" };
+      if (what.endsWith("told")) deafen();
+      put(lease);
+    }
+    await clock.advance(120_000);
+    expect(restores).toBe(0);
+    expect((await stored()).spec).toMatchObject({ holderIdentity: "journal" });
+  });
+});
+
+it("a Lease that is gone is made again: one that was deleted by hand is no sign of a restore", async () => {
+  start();
+  await settle();
+  api.remove(path);
+  await clock.advance(70_000);
+  expect([restores, await told()]).toEqual([0, "1"]);
 });

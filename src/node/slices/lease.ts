@@ -1,5 +1,8 @@
 // The node's one Lease (src/api/slices/node-lease.ts): renewed here, and followed for what the controller writes on it. Promised: a renewal patches the
 // daemon's own keys only, once a minute, at once for another version of the sliced ranges, and after a failure with growing pauses.
+//
+// A renewal is guarded by the version that the daemon left. A Lease that is older than that is the sign of an API server that was restored from a copy:
+// nobody else renews it, and unlike a version it says so also after the server has written as much again.
 import {
   journalAnnotation,
   leaseNodeAnnotation,
@@ -15,6 +18,7 @@ import { Informer } from "../../kube/cache/informer.ts";
 import { sleep } from "../../kube/clock.ts";
 import { isApiError, retryAfterOf } from "../../kube/errors.ts";
 import type { Lease } from "../../kube/lease.ts";
+import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import { Backoff } from "../../kube/queue/backoff.ts";
 import type { Moment } from "./authority.ts";
 import type { SliceKeeperOptions } from "./keeper.ts";
@@ -31,6 +35,10 @@ export interface NodeLeaseOptions extends Pick<
   readonly journalText: () => string;
   readonly onRenewed: (at: Moment) => Promise<void>;
   readonly onFailed: (error: Error) => void;
+  /** When the daemon before renewed it, at the latest; undefined: it never did, or nobody knows. */
+  readonly renewedMs: () => number | undefined;
+  /** The API server was restored from an older copy. It calls `restored`. */
+  readonly onRestore: () => void;
   /** Once the Lease has been heard of, and at every change. */
   readonly onSlices: (slices: NodeSlices) => void;
 }
@@ -51,6 +59,8 @@ export class NodeLease {
   /** Ends the rest between two renewals. */
   #woken = new AbortController();
   #isDue = false;
+  /** As it was left: a server that has an older one is another. */
+  #left: { readonly renewedMs: number; readonly version?: string | undefined } | undefined;
 
   constructor(options: NodeLeaseOptions) {
     this.#options = options;
@@ -83,6 +93,7 @@ export class NodeLease {
   }
 
   restored(): void {
+    this.#left = undefined;
     this.#informer.relist();
     this.renewSoon();
   }
@@ -92,6 +103,8 @@ export class NodeLease {
       const text = type === "delete" ? undefined : object.metadata.annotations?.[slicesAnnotation];
       this.#options.onSlices(readNodeSlices(text));
     });
+    const renewedMs = this.#options.renewedMs();
+    if (renewedMs !== undefined) this.#left = { renewedMs };
     await Promise.all([this.#informer.run(signal), this.#renewing(signal)]);
   }
 
@@ -139,31 +152,58 @@ export class NodeLease {
   }
 
   async #renew(seen: number, signal: AbortSignal): Promise<void> {
-    const { client, namespace, node, clock, identity, authorityMs, journalText } = this.#options;
-    const name = nodeLeaseName(node);
-    const marks = { [leaseNodeAnnotation]: node, [seenAnnotation]: String(seen), [journalAnnotation]: journalText() };
-    const body = {
-      metadata: { annotations: marks },
-      spec: {
-        holderIdentity: identity,
-        leaseDurationSeconds: Math.ceil(authorityMs / 1000),
-        // MicroTime: RFC 3339 with six digits.
-        renewTime: new Date(clock.wallMs()).toISOString().replace("Z", "000Z"),
-      },
-    };
+    const { client, namespace, node } = this.#options;
+    const at = { namespace, name: nodeLeaseName(node) };
     const call = { signal, timeoutMs: callMs };
-    const patch = () => client.patch(leases, { namespace, name }, { type: "merge", body }, call);
-    try {
-      await patch();
-    } catch (error) {
+    const patch = (version?: string) => {
+      const body = this.#body(seen, version === undefined ? {} : { resourceVersion: version });
+      return client.patch(leases, at, { type: "merge", body }, call);
+    };
+    /** Whatever was written meanwhile, by the controller or in another history. */
+    const patchRead = async () => {
+      const lease = await client.get(leases, at, call);
+      this.#compare(lease);
+      return patch(lease.metadata.resourceVersion);
+    };
+    const create = () => client.create(leases, this.#body(seen, at), call);
+    const guard = this.#guard();
+    const isUnknown = this.#left !== undefined && guard === undefined;
+    const lease = await (isUnknown ? patchRead() : patch(guard)).catch((error: unknown) => {
+      if (isApiError(error, "conflict")) return patchRead();
       if (!isApiError(error, "not-found")) throw error;
-      try {
-        await client.create(leases, { ...body, metadata: { ...body.metadata, namespace, name } }, call);
-      } catch (again) {
-        // The controller was faster, with the slices that the node is to have.
-        if (!isApiError(again, "already-exists")) throw again;
-        await patch();
-      }
-    }
+      // The controller may be faster, with the slices that the node is to have.
+      return create().catch((again: unknown) =>
+        isApiError(again, "already-exists") ? patch() : Promise.reject(again),
+      );
+    });
+    this.#left = { renewedMs: Date.parse(lease.spec?.renewTime ?? ""), version: lease.metadata.resourceVersion };
+  }
+
+  /** The version to renew: as it was left, or what the controller has made of that. */
+  #guard(): string | undefined {
+    const { namespace, node } = this.#options;
+    const known = this.#informer.cache.get(`${namespace}/${nodeLeaseName(node)}`);
+    const version = known?.metadata.resourceVersion;
+    // Opaque to clients of old; every server that is known counts.
+    if (known === undefined || !(Number(version) > Number(this.#left?.version))) return this.#left?.version;
+    this.#compare(known);
+    return version;
+  }
+
+  #compare({ spec }: DeepReadonly<Lease>): void {
+    if (this.#left === undefined || spec?.holderIdentity !== this.#options.identity) return;
+    if (Date.parse(spec.renewTime ?? "") < this.#left.renewedMs) this.#options.onRestore();
+  }
+
+  #body(seen: number, metadata: KubeObject["metadata"]): Lease {
+    const { node, clock, identity, authorityMs, journalText } = this.#options;
+    const marks = { [leaseNodeAnnotation]: node, [seenAnnotation]: String(seen), [journalAnnotation]: journalText() };
+    // MicroTime: RFC 3339 with six digits.
+    const renewTime = new Date(clock.wallMs()).toISOString().replace("Z", "000Z");
+    const leaseDurationSeconds = Math.ceil(authorityMs / 1000);
+    return {
+      metadata: { ...metadata, annotations: marks },
+      spec: { holderIdentity: identity, leaseDurationSeconds, renewTime },
+    };
   }
 }

@@ -31,6 +31,7 @@ export interface SliceAssemblyOptions extends DaemonOptions {
   readonly ledgers: Ledgers;
   readonly daemons: () => number;
   readonly assure: (signal: AbortSignal) => Promise<void>;
+  readonly onRestore: () => void;
 }
 
 export const sliceFolder = (state: string) => join(state, "slices");
@@ -46,6 +47,7 @@ export function assembleSlices(options: SliceAssemblyOptions) {
     ...(authorityMs !== undefined && { authorityMs }),
     seenVersion: () => sliced.seen(),
     toldVersion: () => shared.sliced.version,
+    isRestoreNoted: () => shared.isRestoreNoted,
     ledgerOf: (namespace) => ledgers.shared(namespace),
     onMoved: (namespace, hold) => {
       const entry = { namespace, hold };
