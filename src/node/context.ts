@@ -25,7 +25,7 @@ type TellPod = (pod: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reaso
 
 export interface Parts
   extends
-    Pick<DaemonOptions, "cooldownMs" | "isolation" | "probe" | "log">,
+    Pick<DaemonOptions, "clock" | "cooldownMs" | "isolation" | "probe" | "log">,
     Pick<Readiness, "assertReady" | "assertKnown" | "obstacles">,
     Pick<History, "assertSettled"> {
   /** Stands for the namespace of containers whose runtime has none. */
@@ -48,7 +48,6 @@ export interface Parts
   readonly claims: ClaimParts;
   readonly quota: Quota;
   readonly tell: TellPod;
-  readonly now: () => number;
   /** Whether what this node holds is known, and releases may be written: otherwise they are only recorded. */
   readonly mayRelease: () => boolean;
   readonly conflicts: () => number;

@@ -142,7 +142,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   const makeLedger = (namespace: string) =>
     new ReservationLedger({ client, namespace, node, now, clock, random, coexistence });
   const ledgers = new Ledgers(makeLedger, journal);
-  const pictures = new Pictures({ client, pace: new Pace(clock, random), held, log, now, coexistence, daemons });
+  const pictures = new Pictures({ client, clock, pace: new Pace(clock, random), held, log, coexistence, daemons });
   const reassert = new Reassert({
     client,
     node,
@@ -246,7 +246,6 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     quota: new Quota({ client, log, now }),
     probe: counted(options),
     tell,
-    now,
     assertSettled: () => history.assertSettled(),
     assertReady: (within) => readiness.assertReady(within),
     assertKnown: (within) => readiness.assertKnown(within),
@@ -255,8 +254,8 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     conflicts: () => reassert.conflicts,
     wake: () => replay.wake(),
   };
-  const replay = new Replay(parts, clock);
-  const handle = makeHandler(parts, clock, metrics.request);
+  const replay = new Replay(parts);
+  const handle = makeHandler(parts, metrics.request);
   const server = new SocketServer({ ...options, path: options.socket, handle });
   metrics.watch({
     pictures,

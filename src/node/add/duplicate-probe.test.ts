@@ -1,6 +1,7 @@
 // Asking the network before an address is given, when that itself fails.
 import { expect, it } from "vitest";
 
+import { realClock } from "../../kube/clock.ts";
 import { silent } from "../../log/log.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { Intent } from "../release/intents.ts";
@@ -31,7 +32,7 @@ it.each([
       intents: { add: (intent: Intent) => Promise.resolve(void promised.push(intent)) },
       log: silent,
       tell: () => {},
-      now: () => 0,
+      clock: realClock,
       wake: () => {},
     },
     loaded: { config: { name: "net", probe: true, cooldownMs: 0 } },

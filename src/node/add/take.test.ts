@@ -52,7 +52,7 @@ beforeEach(() => {
     held,
     pace: new Pace(realClock, () => 0),
     log: silent,
-    now,
+    clock: { ...realClock, wallMs: now },
     coexistence: () => false,
     daemons: () => 1,
   });

@@ -14,6 +14,7 @@ import { type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import type { OwnerKey } from "../../ipam/owner.ts";
 import type { Pool } from "../../ipam/pool.ts";
 import { orAborted } from "../../kube/abort.ts";
+import { deadline } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { adoptPool } from "../../ledger/adoption/adoption.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
@@ -26,12 +27,10 @@ import { Shared } from "../single-flight.ts";
 import { Crowd } from "./candidate-spread.ts";
 import { DomainPicture, type Listed } from "./domain-cache.ts";
 
-export interface PicturesOptions extends Pick<DaemonOptions, "client" | "log"> {
+export interface PicturesOptions extends Pick<DaemonOptions, "client" | "clock" | "log"> {
   readonly held: Held;
   /** A list that failed is asked for again when the server may be. */
   readonly pace: Pace;
-  /** The wall clock. */
-  readonly now: () => number;
   readonly coexistence: () => boolean;
   /** How many daemons there are; 0: not known. */
   readonly daemons: () => number;
@@ -102,7 +101,7 @@ export class Pictures {
     if (generation !== this.#generation) throw stateChanged();
     const name = place?.name;
     const picture = this.#pictureOf(namespace, place?.domain ?? share.domain ?? "");
-    picture.usedMs = this.#options.now();
+    picture.usedMs = this.#options.clock.wallMs();
     // Entries of a pool that whereabouts fills are in no list yet that was made before the pool was opened.
     const isNew = this.#options.coexistence() && !this.#opened.has(mapKey(namespace, name));
     if (name !== undefined) this.#opened.set(mapKey(namespace, name), { namespace, name, domain: picture.domain });
@@ -121,7 +120,7 @@ export class Pictures {
   /** Lists the namespace, unless a list began after `sinceMs` or in the last moment. */
   async refresh(namespace: string, sinceMs: number, signal: AbortSignal): Promise<void> {
     const lastMs = this.#listed.get(namespace)?.startedMs ?? Number.NEGATIVE_INFINITY;
-    if (lastMs >= Math.min(sinceMs, this.#options.now() - freshMs)) return;
+    if (lastMs >= Math.min(sinceMs, this.#options.clock.wallMs() - freshMs)) return;
     await this.#lists.get(namespace, signal, (own) => this.#listInTime(namespace, own));
   }
 
@@ -134,8 +133,8 @@ export class Pictures {
     if (maps.length > 0 && read.every((map) => map !== undefined)) return;
     const last = this.#listed.get(namespace);
     const pauseMs = Math.max(ageMs, 100 * (last?.tookMs ?? 0));
-    if (last !== undefined && this.#options.now() - last.startedMs < pauseMs) return;
-    await this.refresh(namespace, this.#options.now(), signal);
+    if (last !== undefined && this.#options.clock.wallMs() - last.startedMs < pauseMs) return;
+    await this.refresh(namespace, this.#options.clock.wallMs(), signal);
   }
 
   /** After a pause or a change of coexistence: pools may have moved, and must be adopted again. */
@@ -167,13 +166,17 @@ export class Pictures {
 
   /** A picture is a hint: after a moment the ADD goes on beside a slow list. Not beside whereabouts: a miss costs three writes. */
   async #listPatiently(namespace: string, signal: AbortSignal): Promise<void> {
-    const list = this.#lists.get(namespace, AbortSignal.timeout(listMs), (own) => this.#listInTime(namespace, own));
-    const patience = this.#options.coexistence() ? signal : AbortSignal.any([signal, AbortSignal.timeout(fillMs)]);
+    const { clock, coexistence } = this.#options;
+    const limit = deadline(clock, listMs);
+    const list = this.#lists
+      .get(namespace, limit.signal, (own) => this.#listInTime(namespace, own))
+      .finally(() => limit[Symbol.dispose]());
+    using patience = deadline(clock, coexistence() ? 2 * listMs : fillMs, signal);
     try {
-      await orAborted(list, patience);
+      await orAborted(list, patience.signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!patience.aborted) throw error;
+      if (!patience.signal.aborted) throw error;
       list.catch((later: unknown) =>
         this.#options.log.warn("the list of a namespace failed", { namespace, error: later }),
       );
@@ -181,7 +184,8 @@ export class Pictures {
   }
 
   async #resolve(use: PoolUse, signal: AbortSignal, tries = 1): Promise<PoolPlace> {
-    const { client, log, now } = this.#options;
+    const { client, log } = this.#options;
+    const now = () => this.#options.clock.wallMs();
     const { namespace, identity, naming, l3 } = use;
     const wanted = poolName(identity, naming);
     const coexistence = this.#options.coexistence();
@@ -220,7 +224,7 @@ export class Pictures {
 
   async #readMap(namespace: string, name: string, range: Prefix, signal: AbortSignal): Promise<FreeMap | undefined> {
     const pool = `${namespace}/${name}`;
-    const readMs = this.#options.now();
+    const readMs = this.#options.clock.wallMs();
     const known = this.#maps.get(pool);
     // The leader writes one at most once a second.
     if (known !== undefined && readMs - known.readMs < freshMs) return known.map;
@@ -229,7 +233,7 @@ export class Pictures {
       const object = await this.#options.client.get(configMaps, at, { resourceVersion: "0", signal });
       const map = decodeFreeMap(object);
       const isMeant = map?.pool === pool && String(map.prefix) === String(range);
-      if (!isMeant || this.#options.now() - map.writtenMs > mapAgeMaxMs) return undefined;
+      if (!isMeant || this.#options.clock.wallMs() - map.writtenMs > mapAgeMaxMs) return undefined;
       this.#maps.set(pool, { map, readMs });
       return map;
     } catch (error) {
@@ -243,8 +247,8 @@ export class Pictures {
   }
 
   async #list(namespace: string, signal: AbortSignal): Promise<void> {
-    const { client, now, log } = this.#options;
-    const startedMs = now();
+    const { client, clock, log } = this.#options;
+    const startedMs = clock.wallMs();
     const listed: Listed[] = [];
     for await (const each of listHolds(client, { namespace, includeCooling: true, signal })) {
       if (each.unreadable === undefined) listed.push(each);
@@ -252,7 +256,7 @@ export class Pictures {
     }
     const found = Map.groupBy(listed, ({ hold }) => hold.domain);
     if (this.#options.coexistence()) await this.#listEntries(namespace, found, signal);
-    this.#listed.set(namespace, { startedMs, tookMs: now() - startedMs });
+    this.#listed.set(namespace, { startedMs, tookMs: clock.wallMs() - startedMs });
     for (const picture of this.#pictures.values()) {
       if (picture.namespace === namespace) picture.replace(found.get(picture.domain) ?? [], startedMs);
     }
@@ -275,7 +279,8 @@ export class Pictures {
     const key = `${namespace} ${domain}`;
     const known = this.#pictures.get(key);
     if (known !== undefined) return known;
-    const { held, now, daemons } = this.#options;
+    const { held, clock, daemons } = this.#options;
+    const now = () => clock.wallMs();
     const picture = new DomainPicture({ namespace, domain, held, now, crowd: new Crowd({ now, daemons }) });
     this.#pictures.set(key, picture);
     return picture;

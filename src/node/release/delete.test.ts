@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { Recent } from "../../kube/cache/recent.ts";
+import { realClock } from "../../kube/clock.ts";
 import { silent } from "../../log/log.ts";
 import type { Parts } from "../context.ts";
 import { Held } from "../holds/hold-index.ts";
@@ -35,7 +36,7 @@ it("what an earlier DEL knew of the sandbox is done by the next, though that one
     releases: { release: async (intent: Intent) => done.push(intent) },
     mayRelease: () => true,
     cooldownMs: 0,
-    now: () => 2,
+    clock: realClock,
     log: silent,
   } as unknown as Parts;
   const invocation = { containerId: "c", interfaceName: "eth0", args: {} } as unknown as AttachmentInvocation;

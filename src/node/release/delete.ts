@@ -1,6 +1,7 @@
 // DEL: everything that one sandbox holds on one interface is given back, or the promise to do so is on the disk. Works with
 // whatever it is given, and succeeds on what is gone. A sandbox that a later one has replaced frees nothing.
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
+import { deadline } from "../../kube/clock.ts";
 import { poolsOf } from "../add/shares.ts";
 import type { Parts } from "../context.ts";
 import { attachmentKey } from "../request/attachment.ts";
@@ -36,12 +37,13 @@ export async function del(
     if (isOver) return;
     try {
       if (isKept) throw new Error("the plugin kept it while no daemon answered");
-      if (!parts.mayRelease()) await parts.assertKnown(AbortSignal.any([signal, AbortSignal.timeout(startMs)]));
+      using start = deadline(parts.clock, startMs, signal);
+      if (!parts.mayRelease()) await parts.assertKnown(start.signal);
       if (!parts.mayRelease()) throw new Error("handing out is paused, and so are releases");
       const pending = parts.intents.get(invocation);
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+      using limit = deadline(parts.clock, patienceMs, signal);
       const whole = pending === undefined ? intent : joinIntents(pending, intent);
-      const freed = await parts.releases.release(whole, limit);
+      const freed = await parts.releases.release(whole, limit.signal);
       await parts.intents.remove(invocation);
       parts.gone.set(attachmentKey(invocation), true);
       parts.log.info("released", { ...about, freed });
@@ -81,7 +83,7 @@ function intentOf(parts: Parts, invocation: AttachmentInvocation, loaded: Loaded
     targets: [],
     pools: loaded === undefined ? [] : poolsToSearch(parts, loaded),
     cooldownMs: loaded?.config.cooldownMs ?? parts.cooldownMs,
-    sinceMs: parts.now(),
+    sinceMs: parts.clock.wallMs(),
   };
 }
 

@@ -32,17 +32,18 @@ function world(names: readonly string[], fails: (name: string) => boolean) {
     return 1;
   };
   const releases = { release } as unknown as Releases;
+  const clock = new ManualClock();
   const parts = {
     intents,
+    clock,
     releases,
     attachments: new Attachments(),
     gone: new Recent(10),
     mayRelease: () => true,
     log: silent,
   } as unknown as Parts;
-  const clock = new ManualClock();
   const stop = new AbortController();
-  const ended = new Replay(parts, clock).run(stop.signal);
+  const ended = new Replay(parts).run(stop.signal);
   const end = async () => {
     stop.abort();
     await ended;

@@ -1,5 +1,5 @@
 // Doing what was promised: recorded releases, one after another, until each is known to be done.
-import { type Clock, sleep } from "../../kube/clock.ts";
+import { deadline, sleep } from "../../kube/clock.ts";
 import type { Parts } from "../context.ts";
 import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
 import type { Intent } from "./intents.ts";
@@ -14,14 +14,12 @@ const releaseMs = 20_000;
 
 export class Replay {
   readonly #parts: Parts;
-  readonly #clock: Clock;
   #wake = () => {};
   /** Those that failed last: tried after all others, so that one that cannot be done keeps nobody back. */
   readonly #failed = new Set<AttachmentKey>();
 
-  constructor(parts: Parts, clock: Clock) {
+  constructor(parts: Parts) {
     this.#parts = parts;
-    this.#clock = clock;
   }
 
   wake(): void {
@@ -60,13 +58,14 @@ export class Replay {
   }
 
   async #one(intent: Intent, signal: AbortSignal): Promise<boolean> {
-    const { attachments, intents, releases, log, gone } = this.#parts;
+    const { attachments, intents, releases, clock, log, gone } = this.#parts;
     const { containerId, interfaceName } = intent;
     try {
       await attachments.check(intent, signal, async () => {
         const current = intents.get(intent); // an ADD of the same sandbox may have withdrawn it meanwhile
         if (current === undefined) return;
-        const freed = await releases.release(current, AbortSignal.any([signal, AbortSignal.timeout(releaseMs)]));
+        using limit = deadline(clock, releaseMs, signal);
+        const freed = await releases.release(current, limit.signal);
         await intents.remove(current);
         gone.set(attachmentKey(current), true);
         log.info("released, as promised before", { containerId, interfaceName, freed });
@@ -82,7 +81,7 @@ export class Replay {
   async #pause(ms: number, mayWake: boolean, signal: AbortSignal): Promise<void> {
     const early = new AbortController();
     this.#wake = () => mayWake && early.abort();
-    await sleep(this.#clock, ms, AbortSignal.any([signal, early.signal]));
+    await sleep(this.#parts.clock, ms, AbortSignal.any([signal, early.signal]));
     this.#wake = () => {};
   }
 }

@@ -1,4 +1,5 @@
 // After a failed ADD: what it has newly taken is given back at once; what may have been written is left to an intent.
+import { deadline } from "../../kube/clock.ts";
 import type { Addition } from "../add/add.ts";
 import { type Taken, UncertainTake } from "../add/address-source.ts";
 import { attachmentKey } from "../request/attachment.ts";
@@ -19,7 +20,8 @@ export async function rollBack(addition: Addition, { taken, failures = [], withd
   const { parts, invocation, loaded } = addition;
   const { containerId, interfaceName } = invocation;
   // Nobody has used the addresses, so they need no rest. The ADD's own signal may be what ended it.
-  const signal = AbortSignal.timeout(rollBackMs);
+  using limit = deadline(parts.clock, rollBackMs);
+  const { signal } = limit;
   const fresh = taken.filter(({ isNew }) => isNew);
   const results = await Promise.allSettled(
     fresh.map((each) => parts.releases.free(each, { attachment: invocation, cooldownMs: 0, signal })),
@@ -37,7 +39,7 @@ export async function rollBack(addition: Addition, { taken, failures = [], withd
     return;
   }
   const cooldownMs = loaded.config.cooldownMs ?? parts.cooldownMs;
-  const intent: Intent = { containerId, interfaceName, targets, pools: [], cooldownMs, sinceMs: parts.now() };
+  const intent: Intent = { containerId, interfaceName, targets, pools: [], cooldownMs, sinceMs: parts.clock.wallMs() };
   try {
     await parts.intents.add(withdrawn === undefined ? intent : joinIntents(withdrawn, intent));
     parts.wake();

@@ -8,6 +8,7 @@ import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { requirePreviousResult } from "../../cni/previous-result.ts";
 import { assertCheckable } from "../../cni/version.ts";
 import { sameContainer, sameOwner } from "../../ipam/owner.ts";
+import { deadline } from "../../kube/clock.ts";
 import type { Address } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import { type Asking, askingOf } from "../add/add-request.ts";
@@ -68,7 +69,7 @@ async function heldByPod(parts: Parts, invocation: AttachmentInvocation, signal:
 
 /** What the ledger has there now; nothing where it is not this sandbox's. */
 async function current(
-  { holdAt, log }: Parts,
+  { holdAt, clock, log }: Parts,
   { containerId, interfaceName }: AttachmentInvocation,
   entry: HeldEntry,
   signal: AbortSignal,
@@ -76,8 +77,8 @@ async function current(
   const { namespace, hold } = entry;
   const { domain, address } = hold;
   try {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(askMs)]);
-    const found = await holdAt({ namespace, domain, address: String(address) }, limit);
+    using limit = deadline(clock, askMs, signal);
+    const found = await holdAt({ namespace, domain, address: String(address) }, limit.signal);
     const isOurs = found !== undefined && sameOwner(found.owner, hold.owner) && sameContainer(found.owner, hold.owner);
     return isOurs ? [{ namespace, hold: found }] : [];
   } catch (error) {

@@ -5,7 +5,6 @@ import { isObject } from "../../cni/json.ts";
 import type { Reply, Request } from "../../cni/protocol/frame.ts";
 import { statusError } from "../../cni/status.ts";
 import { parseVersion, type SpecVersion, versionReply } from "../../cni/version.ts";
-import type { Clock } from "../../kube/clock.ts";
 import { add } from "../add/add.ts";
 import type { Parts } from "../context.ts";
 import { del } from "../release/delete.ts";
@@ -24,7 +23,8 @@ export type Observe = (report: {
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const lenient = new TextDecoder("utf-8");
 
-export function makeHandler(parts: Parts, clock: Clock, observe: Observe) {
+export function makeHandler(parts: Parts, observe: Observe) {
+  const { clock } = parts;
   return async (request: Request, signal: AbortSignal): Promise<Reply> => {
     const startedMs = clock.monotonicMs();
     const command = request.environment["CNI_COMMAND"] ?? "";

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
+import { realClock } from "../../kube/clock.ts";
 import { silent } from "../../log/log.ts";
 import type { Parts } from "../context.ts";
 import { Configs } from "./configurations.ts";
@@ -22,6 +23,7 @@ it.each([
     sliced: { isWhole: () => "node_slice_size" in ipam },
     isolation: { isolated },
     pods: { find: () => Promise.reject(new Error("away")) },
+    clock: realClock,
     log: silent,
   } as unknown as Parts;
   const args = { podNamespace: "shop", podName: "db-0", podUid: "u" };

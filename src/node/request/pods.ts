@@ -5,6 +5,7 @@ import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { selectionOf } from "../../cni/selection.ts";
 import { asError } from "../../kube/abort.ts";
 import type { Cache } from "../../kube/cache/store.ts";
+import { deadline } from "../../kube/clock.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
@@ -85,7 +86,8 @@ export async function podOf(
     return isNew ? parts.pods.find({ namespace, name, uid, isFresh: true }, signal) : pod;
   }
   try {
-    return await parts.pods.find({ namespace, name, uid }, AbortSignal.any([signal, AbortSignal.timeout(awayMs)]));
+    using limit = deadline(parts.clock, awayMs, signal);
+    return await parts.pods.find({ namespace, name, uid }, limit.signal);
   } catch (error) {
     signal.throwIfAborted();
     parts.log.warn("the pod cannot be asked for; it gets its address without what its annotations may say", {
