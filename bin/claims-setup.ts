@@ -4,9 +4,9 @@ import { ClaimsError } from "../src/claims/moves/claims-error.ts";
 import { releaseFinalizers as release } from "../src/claims/uninstall.ts";
 import type { ClaimsSetup } from "../src/cli/claims-setup.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
+import { controllerLease } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { connected } from "./connected.ts";
-import { leaseName } from "./controller.ts";
 
 export const installCrd: ClaimsSetup["installCrd"] = (request, output) =>
   connected(request, async (client, signal) => {
@@ -18,7 +18,7 @@ export const releaseFinalizers: ClaimsSetup["releaseFinalizers"] = (request, out
   connected(request, async (client, signal) => {
     const say = (line: string) => output.line(line);
     try {
-      await release({ ...request, client, clock: realClock, leaderLease: leaseName, say, signal });
+      await release({ ...request, client, clock: realClock, leaderLease: controllerLease, say, signal });
     } catch (error) {
       if (error instanceof ClaimsError) throw new UsageError(error.message, 1, { cause: error });
       throw error;

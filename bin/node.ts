@@ -5,18 +5,13 @@ import { clusterConfig } from "../src/cli/connection.ts";
 import type { NodeOptions } from "../src/cli/node.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
 import type { CallReport } from "../src/kube/call.ts";
-import { realClock } from "../src/kube/clock.ts";
 import { connect } from "../src/kube/config/connect.ts";
 import { KubeMetrics } from "../src/kube/process/metrics.ts";
 import { JournalError } from "../src/ledger/journal/error.ts";
 import { makeLog } from "../src/log/log.ts";
 import { runDaemon } from "../src/node/daemon.ts";
-import { namespaceId } from "../src/node/kernel/namespace-id.ts";
-import { peerCredentials } from "../src/node/kernel/peer-credentials.ts";
-import { probeDuplicate } from "../src/node/kernel/probe.ts";
-import { shutLinks } from "../src/node/kernel/shut.ts";
 import { NodeMetrics } from "../src/node/metrics.ts";
-import { realDisk } from "../src/node/request/flat-file.ts";
+import { realMachine } from "../src/node/real-machine.ts";
 import { SliceMetrics } from "../src/node/slices/metrics.ts";
 
 export async function node(options: NodeOptions): Promise<void> {
@@ -47,14 +42,8 @@ export async function node(options: NodeOptions): Promise<void> {
         health: { host: options.metricsHost, port: options.metricsPort },
         metrics,
         kubeMetrics,
-        clock: realClock,
-        random: Math.random,
-        disk: realDisk,
+        ...realMachine,
         folders: options.configurationFolders,
-        probe: probeDuplicate,
-        fencing: { identify: namespaceId, shut: shutLinks },
-        peerUid: (socket) => peerCredentials(socket).uid,
-        ownUid: process.getuid?.() ?? 0,
         log,
         onListen: () => log.info("listening", { socket: options.socket }),
       },

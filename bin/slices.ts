@@ -7,9 +7,9 @@ import { readSlices } from "../src/check/slices/snapshot.ts";
 import { rangeTables } from "../src/check/slices/table.ts";
 import type { ListSlices, ReleaseSlices } from "../src/cli/slices.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
+import { controllerLease } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { connected } from "./connected.ts";
-import { leaseName } from "./controller.ts";
 
 export const list: ListSlices = (options) =>
   connected(options, async (client, signal) => {
@@ -23,7 +23,7 @@ export const list: ListSlices = (options) =>
 export const release: ReleaseSlices = (request, output) =>
   connected(request, async (client, signal) => {
     const say = (line: string) => output.line(line);
-    const common = { client, clock: realClock, by: operator(), leaderLease: leaseName, signal, say };
+    const common = { client, clock: realClock, by: operator(), leaderLease: controllerLease, signal, say };
     try {
       await releaseNode({ ...request, ...common });
     } catch (error) {

@@ -8,16 +8,12 @@ import { join } from "node:path";
 
 import { Registry } from "prom-client";
 
-import { flatFileFolders } from "../../src/cni/config/merge.ts";
-import { realClock } from "../../src/kube/clock.ts";
 import type { Connection } from "../../src/kube/config/connect.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { makeLog } from "../../src/log/log.ts";
 import { runDaemon } from "../../src/node/daemon.ts";
-import { peerCredentials } from "../../src/node/kernel/peer-credentials.ts";
-import { probeDuplicate } from "../../src/node/kernel/probe.ts";
 import { NodeMetrics } from "../../src/node/metrics.ts";
-import { realDisk } from "../../src/node/request/flat-file.ts";
+import { realMachine } from "../../src/node/real-machine.ts";
 import type { Access } from "../../test/lab/rest.ts";
 import { until } from "../../test/lab/wait.ts";
 import type { Attachment, Command } from "./attachment.ts";
@@ -26,6 +22,9 @@ import { eachAtOnce, makeIdentities } from "./population.ts";
 import type { Reply } from "./reply.ts";
 import { socketCall, socketStatus } from "./socket-call.ts";
 import type { Traffic } from "./traffic.ts";
+
+/** Its sandboxes are none of this kernel: nobody can be fenced. */
+const { fencing: _fencing, ...machine } = realMachine;
 
 interface Member {
   readonly socket: string;
@@ -116,13 +115,7 @@ export class Fleet implements AsyncDisposable {
         isolation: { isolated: false, globalNamespaces: ["default"] },
         cooldownMs: cooldownSeconds * 1000,
         metrics: new NodeMetrics(new Registry()),
-        clock: realClock,
-        random: Math.random,
-        disk: realDisk,
-        folders: flatFileFolders,
-        probe: probeDuplicate,
-        peerUid: (peer) => peerCredentials(peer).uid,
-        ownUid: process.getuid?.() ?? 0,
+        ...machine,
         log,
       },
       this.#stop.signal,

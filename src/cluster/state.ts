@@ -7,6 +7,8 @@ import { poolNamespaceKey, readWord } from "./coexistence-word.ts";
 import { type ConfigMap, configMaps } from "./resources.ts";
 
 export const stateName = "holdfast-state";
+/** In the same namespace: whoever holds it leads. */
+export const controllerLease = "holdfast-controller";
 /** Since when a restored API server waits for nodes to say what they have; absent: it does not. */
 export const restoredKey = "restored";
 

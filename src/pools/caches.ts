@@ -32,7 +32,7 @@ export interface WorldOptions {
   readonly onError: (error: Error) => void;
 }
 
-export class World {
+export class PoolCaches {
   readonly systemNamespace: string;
   readonly pools: Informer<kinds.StoredPool>;
   readonly reservations: Informer<kinds.StoredReservation>;

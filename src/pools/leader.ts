@@ -1,5 +1,5 @@
 // The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
-import { FollowedDefinitions } from "../cluster/definition-informer.ts";
+import type { FollowedDefinitions } from "../cluster/definition-informer.ts";
 import { stateName } from "../cluster/state.ts";
 import type { Ledger } from "../ipam/ledger.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
@@ -7,7 +7,7 @@ import type { KubeMetrics } from "../kube/process/metrics.ts";
 import type { Runnable } from "../kube/process/stages.ts";
 import { Controller } from "../kube/queue/controller.ts";
 import { ReservationLedger } from "../ledger/reservation/reservation-ledger.ts";
-import { World, type WorldOptions } from "./caches.ts";
+import type { PoolCaches } from "./caches.ts";
 import { KeptHolds } from "./coexistence/finalizers.ts";
 import { strayWords } from "./coexistence/verdict.ts";
 import { CooledDeleter } from "./cooldown-sweeper.ts";
@@ -27,19 +27,17 @@ export interface LeaderOptions
     Pick<Work, "client" | "clock" | "log">,
     Pick<CollectorOptions, "cooldownMs" | "limits" | "allowMassRelease">,
     Pick<StateKeeperOptions, "systemNamespace" | "lookBackMs" | "whereaboutsNamespaces">,
-    Pick<WorldOptions, "fencing" | "silence">,
     Pick<MirrorWriterOptions, "entriesMax"> {
-  /** Followed once where others read them too. Default: its own. */
-  readonly definitions?: FollowedDefinitions;
+  readonly world: PoolCaches;
+  readonly definitions: FollowedDefinitions;
   readonly events?: EventRecorder;
   readonly metrics?: PoolMetrics;
   readonly kubeMetrics?: KubeMetrics;
 }
 
 export class PoolsLeader {
-  readonly world: World;
+  readonly #world: PoolCaches;
   readonly #options: LeaderOptions;
-  readonly #definitions: FollowedDefinitions;
   /** Of the definitions as they are now: with 1,000 of them that takes 20 ms, and each pool asks once a second. */
   #uses: readonly NetworkUse[] | undefined;
   readonly #work: LeaderOptions & Work;
@@ -48,21 +46,12 @@ export class PoolsLeader {
 
   constructor(options: LeaderOptions) {
     this.#options = options;
-    const { client, clock, systemNamespace, fencing, silence } = options;
-    const onError = (error: Error) => options.log.warn("following the cluster", { error });
-    const more = { ...(fencing && { fencing }), ...(silence && { silence }) };
-    this.world = new World({ client, clock, systemNamespace, onError, ...more });
+    this.#world = options.world;
     this.#pause = pauseOf(options);
     const isPaused = async (signal: AbortSignal) => (await this.#pause(signal)) !== "off";
-    this.#work = { ...options, world: this.world, isPaused };
-    this.#poolNamespace = systemNamespace;
-    this.#definitions = options.definitions ?? new FollowedDefinitions({ client, clock, onError });
-    this.#definitions.handle(() => void (this.#uses = undefined));
-  }
-
-  /** On every replica. */
-  get followDefinitions(): Runnable {
-    return this.#definitions.follow;
+    this.#work = { ...options, isPaused };
+    this.#poolNamespace = options.systemNamespace;
+    options.definitions.handle(() => void (this.#uses = undefined));
   }
 
   /** Under the lease. What was observed before another led counts no more: everything begins anew. */
@@ -70,8 +59,8 @@ export class PoolsLeader {
     name: "pools",
     run: async (signal) => {
       const { mirror, state, work, touchAll } = this.#build();
-      this.world.follow((pool) => mirror.enqueue(pool), signal);
-      const end = this.#definitions.handle(touchAll);
+      this.#world.follow((pool) => mirror.enqueue(pool), signal);
+      const end = this.#options.definitions.handle(touchAll);
       signal.addEventListener("abort", end, { once: true });
       const rest = async () => {
         await state.known(signal).catch(() => {}); // aborted: they end at once
@@ -84,14 +73,14 @@ export class PoolsLeader {
   /** Undefined: the definitions have not been listed yet. */
   uses(): readonly NetworkUse[] | undefined {
     if (this.#uses !== undefined) return this.#uses;
-    const objects = this.#definitions.list();
+    const objects = this.#options.definitions.list();
     return (this.#uses = objects && networksOf(objects, this.#poolNamespace).uses);
   }
 
   #build() {
     const { client, clock, log, metrics, kubeMetrics } = this.#options;
     const touchAll = () => {
-      for (const key of this.world.pools.cache.keys()) mirror.enqueue(key);
+      for (const key of this.#world.pools.cache.keys()) mirror.enqueue(key);
     };
     const state = this.#makeState(touchAll);
     const collector = this.#makeCollector(state, touchAll);
@@ -126,7 +115,7 @@ export class PoolsLeader {
 
   *#poolNamespaces(): IterableIterator<string> {
     yield this.#options.systemNamespace;
-    for (const { metadata } of this.world.pools.cache.list()) yield metadata.namespace ?? "";
+    for (const { metadata } of this.#world.pools.cache.list()) yield metadata.namespace ?? "";
     for (const { namespace } of this.uses() ?? []) yield namespace;
   }
 

@@ -2,10 +2,10 @@
 import { type Clock, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";
-import type { World } from "./caches.ts";
+import type { PoolCaches } from "./caches.ts";
 
 export interface Work {
-  readonly world: World;
+  readonly world: PoolCaches;
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly log: Log;

@@ -4,22 +4,17 @@ import { Registry } from "prom-client";
 
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { claimDefinition } from "../../src/claims/crd.ts";
-import { ClaimsLeader, type ClaimsOptions } from "../../src/claims/leader/leader.ts";
-import { ClaimMetrics } from "../../src/claims/leader/metrics.ts";
-import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
-import { defaultRules, type FenceRules } from "../../src/cluster/fencing.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { stateName } from "../../src/cluster/state.ts";
+import { assembleController, type ControllerOptions } from "../../src/controller/controller.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
-import { EventRecorder } from "../../src/kube/events/events.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 import { listHolds, type ReadHold } from "../../src/ledger/reservation/list-holds.ts";
 import { silent } from "../../src/log/log.ts";
-import { PoolsLeader } from "../../src/pools/leader.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { tellState } from "../ledger/told-state.ts";
@@ -221,11 +216,9 @@ export class Stage {
   }
 }
 
-export interface LeaderSettings extends Partial<Omit<ClaimsOptions, "client">> {
+export interface LeaderSettings extends Partial<Omit<ControllerOptions, "client">> {
   /** The write that is carried out and never answered; from then on nothing is heard or sent. Events count as nothing. */
   readonly killAtWrite?: number;
-  /** Others' Leases are heard all the time then, as in a cluster. */
-  readonly fencing?: Partial<FenceRules>;
   /** Between the leader and the server. */
   readonly through?: (transport: Transport) => Transport;
 }
@@ -241,26 +234,24 @@ export class Leader {
   writes = 0;
   isDead = false;
 
-  constructor(transport: Transport, { killAtWrite, through, fencing, ...options }: LeaderSettings) {
+  constructor(transport: Transport, { killAtWrite, through, ...options }: LeaderSettings) {
     this.#killAtWrite = killAtWrite ?? Number.POSITIVE_INFINITY;
     const client = new KubeClient({ transport: this.#mortal(through?.(transport) ?? transport), timeoutMs: 10_000 });
-    const clock = realClock;
-    const onError = () => {};
-    const recorder = new EventRecorder({ client, component: "holdfast-controller", instance: "t", onError });
-    const definitions = new FollowedDefinitions({ client, clock, onError });
-    const common = { client, clock, log: silent, systemNamespace: system, definitions, cooldownMs: 0 };
-    const { world } = new PoolsLeader({ ...common, fencing: { ...defaultRules, ...fencing } });
-    const { pods, nodes, leases, presence, pools, reservations, holds } = world;
-    const metrics = new ClaimMetrics(this.registry);
-    const shared = { pods, nodes, presence, pools, reservations, holds, events: recorder, metrics, retryMs: 50 };
-    const claims = new ClaimsLeader({ ...common, ...shared, ...options });
-    const { signal } = this.#stop;
-    const followed = [pods, nodes, leases, pools, reservations, holds, ...claims.informers].map((each) =>
-      each.run(signal),
-    );
-    const runs = [definitions.follow, ...claims.follows, claims.lead].map((each) => each.run(signal, () => {}));
-    if (fencing !== undefined) runs.push(beat(client, system, signal));
-    this.#running = Promise.allSettled([...followed, ...runs, recorder.run(signal)]);
+    const controller = assembleController({
+      client,
+      clock: realClock,
+      log: silent,
+      systemNamespace: system,
+      cooldownMs: 0,
+      instance: "t",
+      registry: this.registry,
+      retryMs: 50,
+      reconcilers: ["claims"],
+      ...options,
+    });
+    const beating = { name: "beat", run: (stop: AbortSignal) => beat(client, system, stop) };
+    const runnables = options.fencing === undefined ? [] : [beating];
+    this.#running = controller.run(this.#stop.signal, { runnables }).catch(() => {}); // killed
   }
 
   /** Nothing of it reaches the server any more. */

@@ -1,15 +1,10 @@
-// A controller in this process, as bin/controller.ts puts it together, without the lease: it leads at once, and can be killed between any two
+// A controller in this process, without the lease: it leads at once, and can be killed between any two
 // writes.
-import { ClaimsLeader } from "../../src/claims/leader/leader.ts";
-import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
+import { assembleController } from "../../src/controller/controller.ts";
 import { type Clock, realClock } from "../../src/kube/clock.ts";
-import { EventRecorder } from "../../src/kube/events/events.ts";
-import { Manager } from "../../src/kube/process/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { type Log, silent } from "../../src/log/log.ts";
-import { PoolsLeader } from "../../src/pools/leader.ts";
-import { defaultCutLimits } from "../../src/slices/consent.ts";
-import { SlicesLeader } from "../../src/slices/leader.ts";
+import { defaultCutLimits, trustedNamespaces } from "../../src/slices/consent.ts";
 import type { Line } from "../slices/line.ts";
 
 export interface LeaderOptions {
@@ -47,27 +42,14 @@ export class Leader {
 async function run(options: LeaderOptions, signal: AbortSignal): Promise<void> {
   const { line, systemNamespace = "kube-system", cooldownMs = 0, clock = realClock, log = silent } = options;
   const client = new KubeClient({ transport: line.transport, timeoutMs: 5000 });
-  const onError = () => {};
-  const events = new EventRecorder({ client, component: "holdfast-controller", instance: "test", onError });
-  const definitions = new FollowedDefinitions({ client, clock, onError });
-  const common = { client, clock, log, systemNamespace, cooldownMs, events, definitions };
-  const pools = new PoolsLeader(common);
-  const { world } = pools;
-  const slices = new SlicesLeader({
-    ...common,
-    ...pick(world),
+  await assembleController({
+    client,
+    clock,
+    log,
+    systemNamespace,
+    cooldownMs,
+    instance: "test",
     cutRules: { ...defaultCutLimits, trusted: { has: () => true } },
-  });
-  const claims = new ClaimsLeader({ ...common, ...pick(world) });
-  const recording = { name: "events", run: (stop: AbortSignal) => events.run(stop) };
-  await new Manager({
-    informers: [...world.informers, ...claims.informers],
-    follows: [pools.followDefinitions, ...claims.follows],
-    runnables: [recording, pools.lead, slices.lead, claims.lead],
+    trusted: trustedNamespaces(systemNamespace),
   }).run(signal);
-}
-
-/** Followed once for all of them. */
-function pick({ pods, nodes, presence, pools, reservations, holds }: PoolsLeader["world"]) {
-  return { pods, nodes, presence, pools, reservations, holds };
 }

@@ -8,9 +8,7 @@ import {
   validatingConfiguration,
   webhookServiceName,
 } from "../../src/claims/webhook/configuration.ts";
-import { ClaimsWebhook } from "../../src/claims/webhook/server.ts";
 import { claimsKey, writeClaimsState } from "../../src/cluster/claims-state.ts";
-import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
 import {
   configMaps,
   holds,
@@ -21,12 +19,14 @@ import {
   type StoredClaim,
 } from "../../src/cluster/resources.ts";
 import { stateName } from "../../src/cluster/state.ts";
+import { assembleController, type AssembledController } from "../../src/controller/controller.ts";
 import { webhookConfigurations } from "../../src/kube/admission/webhook-configuration.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject, KubeObject } from "../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
+import { silent } from "../../src/log/log.ts";
 import { freePort } from "../lab/port.ts";
 import { until } from "../lab/wait.ts";
 import { install } from "./kubevirt/crds.ts";
@@ -59,7 +59,7 @@ export class Stage {
   readonly errors: Error[] = [];
   #running: { readonly stop: AbortController; readonly ended: Promise<unknown> } | undefined;
   #number = 0;
-  #followed: FollowedDefinitions | undefined;
+  #definitions: AssembledController["definitions"] | undefined;
 
   private constructor(ground: Ground, port: number) {
     this.ground = ground;
@@ -100,19 +100,19 @@ export class Stage {
     const { controller, tenant } = this.ground;
     const stop = new AbortController();
     const onError = (error: Error) => void this.errors.push(error);
-    const followed = new FollowedDefinitions({ client: controller, clock: realClock, onError });
-    const webhook = new ClaimsWebhook({
+    const assembled = assembleController({
       client: controller,
       clock: realClock,
+      log: silent,
       systemNamespace,
-      definitions: () => followed.list(),
-      host: "127.0.0.1",
-      port: this.#port,
-      names: ["127.0.0.1"],
+      cooldownMs: 0,
+      instance: "t",
+      reconcilers: [],
+      webhook: { host: "127.0.0.1", port: this.#port, names: ["127.0.0.1"] },
       onError,
     });
-    this.#followed = followed;
-    const ended = Promise.all([followed.follow.run(stop.signal, () => {}), webhook.run(stop.signal)]);
+    this.#definitions = assembled.definitions;
+    const ended = assembled.run(stop.signal);
     this.#running = { stop, ended };
     await until(
       async () => {
@@ -162,7 +162,7 @@ export class Stage {
     await admin.create(networkAttachmentDefinitions, definition("tenant", { ...tenant, name: `tenant-${namespace}` }));
     // OVN-Kubernetes makes it, in a namespace of its own.
     await admin.create(networkAttachmentDefinitions, definition("default", { ...plugin, name: "ovn-kubernetes" }));
-    await until(async () => this.#followed?.cache.get(`${namespace}/default`) !== undefined, {
+    await until(async () => this.#definitions?.cache.get(`${namespace}/default`) !== undefined, {
       what: "the definitions seen",
     });
     return namespace;

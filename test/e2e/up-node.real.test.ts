@@ -3,14 +3,14 @@ import { hostname } from "node:os";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
+import { assembleController } from "../../src/controller/controller.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { connect } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import { nodeNameOf } from "../../src/kube/process/own-node.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
-import { makeLog } from "../../src/log/log.ts";
-import { World } from "../../src/pools/caches.ts";
+import { silent } from "../../src/log/log.ts";
 import { LeakCollector } from "../../src/pools/leaks/collector.ts";
 import { kubevirtCrds } from "../claims/kubevirt/crds.ts";
 import { until } from "../lab/wait.ts";
@@ -40,7 +40,8 @@ async function lookTwiceAnHourApart(): Promise<void> {
   await using connection = connect(await loadKubeconfig({ path: ground.kubeconfig }));
   const { client } = connection;
   const stop = new AbortController();
-  const world = new World({ client, clock: realClock, systemNamespace: "kube-system", onError: () => {} });
+  const common = { client, clock: realClock, systemNamespace: "kube-system", cooldownMs: 0 };
+  const { world } = assembleController({ ...common, log: silent, instance: "t", reconcilers: [] });
   const running = world.informers.map((informer) => informer.run(stop.signal));
   await Promise.all(world.informers.map((informer) => informer.synced(stop.signal)));
   world.follow(() => {}, stop.signal);
@@ -50,7 +51,7 @@ async function lookTwiceAnHourApart(): Promise<void> {
     world,
     client,
     clock,
-    log: makeLog({ write: () => {}, level: "error", format: "text", now }),
+    log: silent,
     ledgerOf: (namespace) =>
       new ReservationLedger({ client, namespace, now, clock: realClock, coexistence: () => false }),
     cooldownMs: 0,

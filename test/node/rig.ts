@@ -5,15 +5,17 @@ import { join } from "node:path";
 
 import { Registry } from "prom-client";
 
-import { realClock } from "../../src/kube/clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport/transport.ts";
 import { type Log, silent } from "../../src/log/log.ts";
 import type { DaemonOptions } from "../../src/node/daemon-options.ts";
 import { runDaemon } from "../../src/node/daemon.ts";
-import { peerCredentials } from "../../src/node/kernel/peer-credentials.ts";
 import { NodeMetrics } from "../../src/node/metrics.ts";
+import { realMachine } from "../../src/node/real-machine.ts";
 import { type Ask, ask, askRaw, type Told } from "./shim.ts";
+
+/** Its sandboxes are none of this kernel: who tests the fence brings one. */
+const { fencing: _fencing, ...machine } = realMachine;
 
 export interface RigOptions extends Partial<DaemonOptions> {
   readonly transport: Transport;
@@ -63,13 +65,10 @@ export class Rig implements AsyncDisposable {
         isolation: { isolated: false, globalNamespaces: ["default"] },
         cooldownMs: 0,
         metrics: this.#metrics,
-        clock: realClock,
-        random: Math.random,
+        ...machine,
         disk: { read: async () => undefined },
         folders: ["/etc/cni/net.d"],
         probe: async () => ({ duplicate: false }),
-        peerUid: (socket) => peerCredentials(socket).uid,
-        ownUid: process.getuid!(),
         log: silent,
         ...overrides,
         onListen: resolve,

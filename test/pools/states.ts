@@ -8,15 +8,14 @@ import { begunAt, readWord, wordData } from "../../src/cluster/coexistence-word.
 import * as kinds from "../../src/cluster/resources.ts";
 import { readSlicedRanges, slicedKey, writeSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
 import { fetchState, readState, restsOf, stateName } from "../../src/cluster/state.ts";
+import { assembleController, type ControllerOptions } from "../../src/controller/controller.ts";
 import { ownerKey } from "../../src/ipam/owner.ts";
 import { realClock, sleep } from "../../src/kube/clock.ts";
-import { Manager } from "../../src/kube/process/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { KeptHolds } from "../../src/pools/coexistence/finalizers.ts";
-import { PoolsLeader } from "../../src/pools/leader.ts";
 import { networksOf } from "../../src/pools/networks.ts";
 import { StateKeeper } from "../../src/pools/state-keeper.ts";
 import { until } from "../conformance/api/until.ts";
@@ -28,6 +27,12 @@ const name = "10.0.0.0-24";
 /** As whereabouts writes it. */
 function entry(podref: string, id = "sandbox"): PoolAllocation {
   return { id, podref, ifname: "net1" };
+}
+
+/** A leader of pools, at once. */
+function lead(client: KubeClient, options: Partial<ControllerOptions>, signal: AbortSignal): Promise<void> {
+  const common = { clock: realClock, log: silent, systemNamespace: system, cooldownMs: 0, instance: "t" };
+  return assembleController({ client, ...common, reconcilers: ["pools"], ...options }).run(signal);
 }
 
 export function stateStories(stage: () => Stage): void {
@@ -84,16 +89,8 @@ export function stateStories(stage: () => Stage): void {
       const before = await versions();
       const stop = new AbortController();
       const { client } = stage();
-      const leader = new PoolsLeader({
-        client,
-        clock: realClock,
-        log: silent,
-        systemNamespace: system,
-        cooldownMs: 0,
-        limits: { observeMs: 1, keeperGraceMs: 1, strandedGraceMs: 1, supersededMs: 1 },
-      });
-      const manager = new Manager({ informers: leader.world.informers, runnables: [leader.lead] });
-      const running = manager.run(stop.signal);
+      const limits = { observeMs: 1, keeperGraceMs: 1, strandedGraceMs: 1, supersededMs: 1 };
+      const running = lead(client, { limits }, stop.signal);
       try {
         await sleep(realClock, 3000, stop.signal);
         expect(await versions()).toEqual(before);
@@ -119,13 +116,7 @@ export function stateStories(stage: () => Stage): void {
         (await client.list(kinds.reservations)).items.map((each) => each.metadata.resourceVersion);
       const before = await versions();
       const stop = new AbortController();
-      const leader = new PoolsLeader({ client, clock: realClock, log: silent, systemNamespace: system, cooldownMs: 0 });
-      const manager = new Manager({
-        informers: leader.world.informers,
-        follows: [leader.followDefinitions],
-        runnables: [leader.lead],
-      });
-      const running = manager.run(stop.signal);
+      const running = lead(client, {}, stop.signal);
       try {
         await until("the leader has shown the hold", async () => {
           const { spec, status } = await stage().readPool(name);
@@ -390,13 +381,7 @@ export function stateStories(stage: () => Stage): void {
     const leadAWhile = async () => {
       const { client } = stage();
       const stop = new AbortController();
-      const leader = new PoolsLeader({ client, clock: realClock, log: silent, systemNamespace: system, cooldownMs: 0 });
-      const manager = new Manager({
-        informers: leader.world.informers,
-        follows: [leader.followDefinitions],
-        runnables: [leader.lead],
-      });
-      const running = manager.run(stop.signal);
+      const running = lead(client, {}, stop.signal);
       await sleep(realClock, 1500, stop.signal);
       stop.abort();
       await running;

@@ -1,7 +1,8 @@
 // A leader's eyes in a test: its informers, and its leak collection under a clock of the test's own.
 import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
-import { defaultRules, type FenceRules } from "../../src/cluster/fencing.ts";
+import type { FenceRules } from "../../src/cluster/fencing.ts";
 import { leases } from "../../src/cluster/resources.ts";
+import { assembleController } from "../../src/controller/controller.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
@@ -9,7 +10,7 @@ import { keyOf, type KubeObject } from "../../src/kube/meta.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
-import { World } from "../../src/pools/caches.ts";
+import type { PoolCaches } from "../../src/pools/caches.ts";
 import { type CollectorOptions, LeakCollector } from "../../src/pools/leaks/collector.ts";
 import type { LeakReason } from "../../src/pools/leaks/judge.ts";
 import { until } from "../conformance/api/until.ts";
@@ -20,7 +21,7 @@ const beatMs = 150_000;
 
 /** The informers of a leader, and its leak collection under a clock of the test's own. */
 export class Watching implements AsyncDisposable {
-  readonly world: World;
+  readonly world: PoolCaches;
   readonly clock = new ManualClock();
   readonly collector: LeakCollector;
   readonly freed: { address: string; reason: LeakReason }[] = [];
@@ -33,14 +34,17 @@ export class Watching implements AsyncDisposable {
   constructor(stage: Stage, options: Partial<CollectorOptions> = {}, fencing: Partial<FenceRules> = {}) {
     const { client } = stage;
     this.#client = client;
-    this.world = new World({
+    this.world = assembleController({
       client,
       clock: realClock,
+      nodeClock: this.clock,
+      log: silent,
       systemNamespace: system,
-      silence: this.clock,
-      fencing: { ...defaultRules, ...fencing },
-      onError: () => {},
-    });
+      cooldownMs: 0,
+      instance: "t",
+      fencing,
+      reconcilers: [],
+    }).world;
     this.world.follow(() => {}, this.#stop.signal);
     this.#running = Promise.all(this.world.informers.map((informer) => informer.run(this.#stop.signal)));
     this.collector = new LeakCollector({

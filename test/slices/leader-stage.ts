@@ -8,23 +8,18 @@ import { parseAllDocuments } from "yaml";
 
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { type Api, openApi } from "../../src/apiserver/api.ts";
-import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
-import { defaultRules, type FenceRules } from "../../src/cluster/fencing.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { noSlicedRanges, readSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
 import { stateName } from "../../src/cluster/state.ts";
+import { assembleController, type ControllerOptions } from "../../src/controller/controller.ts";
 import { isApiError } from "../../src/kube/errors.ts";
-import { EventRecorder } from "../../src/kube/events/events.ts";
 import { ManualClock, settle } from "../../src/kube/manual-clock.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 import { silent } from "../../src/log/log.ts";
-import { PoolsLeader } from "../../src/pools/leader.ts";
 import { defaultCutLimits, trustedNamespaces } from "../../src/slices/consent.ts";
-import { SlicesLeader, type SlicesOptions } from "../../src/slices/leader.ts";
-import { SliceMetrics } from "../../src/slices/metrics.ts";
 import { Daemon, system } from "./leader-daemon.ts";
 
 export { system };
@@ -45,7 +40,7 @@ const events = defineResource<KubeObject & { reason: string; involvedObject: { k
   namespaced: true,
 });
 
-export type LeadOptions = Partial<SlicesOptions> & { readonly fencing?: Partial<FenceRules> };
+export type LeadOptions = Partial<ControllerOptions>;
 
 export class Stage {
   readonly api: Api = openApi({ path: ":memory:" });
@@ -199,23 +194,22 @@ export class Leader {
   writes = 0;
   isDead = false;
 
-  constructor(stage: Stage, { fencing = {}, ...options }: LeadOptions, killAtWrite: number) {
+  constructor(stage: Stage, options: LeadOptions, killAtWrite: number) {
     const { clock } = stage;
     const client = new KubeClient({ transport: this.#mortal(stage.api.transport, killAtWrite) });
-    const recorder = new EventRecorder({ client, component: "holdfast-controller", instance: "t", clock });
-    const onError = () => {};
-    const definitions = new FollowedDefinitions({ client, clock, onError });
-    const common = { client, clock, log: silent, systemNamespace: system, definitions };
-    const { world } = new PoolsLeader({ ...common, cooldownMs: 0, fencing: { ...defaultRules, ...fencing } });
-    const { nodes, leases, presence, reservations, holds } = world;
-    const metrics = new SliceMetrics(this.registry);
-    const cutRules = { ...defaultCutLimits, trusted: trustedNamespaces(system, ["shop"]) };
-    const given = { ...common, nodes, presence, reservations, holds, events: recorder, metrics, cutRules };
-    const slices = new SlicesLeader({ ...given, ...options });
-    const { signal } = this.#stop;
-    const runs = [nodes, leases, reservations, holds].map((informer) => informer.run(signal));
-    const others = [definitions.follow.run(signal, () => {}), recorder.run(signal)];
-    this.#running = Promise.allSettled([...runs, ...others, slices.lead.run(signal, () => {})]);
+    const controller = assembleController({
+      client,
+      clock,
+      log: silent,
+      systemNamespace: system,
+      cooldownMs: 0,
+      instance: "t",
+      registry: this.registry,
+      cutRules: { ...defaultCutLimits, trusted: trustedNamespaces(system, ["shop"]) },
+      reconcilers: ["slices"],
+      ...options,
+    });
+    this.#running = controller.run(this.#stop.signal).catch(() => {}); // killed
   }
 
   async stop(): Promise<void> {

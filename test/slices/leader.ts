@@ -1,14 +1,10 @@
-// A controller in this process, as bin/controller.ts puts it together, without the lease: it leads at once, and can be killed
+// A controller in this process, without the lease: it leads at once, and can be killed
 // between any two writes.
-import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
-import { defaultRules, type FenceRules } from "../../src/cluster/fencing.ts";
+import type { FenceRules } from "../../src/cluster/fencing.ts";
+import { assembleController } from "../../src/controller/controller.ts";
 import type { Clock } from "../../src/kube/clock.ts";
-import { EventRecorder } from "../../src/kube/events/events.ts";
-import { Manager } from "../../src/kube/process/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { type Log, silent } from "../../src/log/log.ts";
-import { PoolsLeader } from "../../src/pools/leader.ts";
-import { SlicesLeader } from "../../src/slices/leader.ts";
 import { beat } from "./beat.ts";
 import type { Line } from "./line.ts";
 
@@ -58,37 +54,17 @@ export class Leader {
 async function run(options: LeaderOptions, signal: AbortSignal): Promise<void> {
   const { line, clock, unshifted, systemNamespace, log = silent, fencing = {} } = options;
   const client = new KubeClient({ transport: line.transport, timeoutMs: 5000 });
-  const onError = () => {};
-  const events = new EventRecorder({
+  const controller = assembleController({
     client,
-    component: "holdfast-controller",
-    instance: "test",
     clock: unshifted,
-    onError,
-  });
-  const definitions = new FollowedDefinitions({ client, clock: unshifted, onError });
-  const common = { client, log, systemNamespace, events, definitions };
-  const rules = { ...defaultRules, ...fencing };
-  const pools = new PoolsLeader({ ...common, clock: unshifted, cooldownMs: 0, fencing: rules, silence: clock });
-  const { nodes, presence, reservations, holds } = pools.world;
-  const slices = new SlicesLeader({
-    ...common,
-    clock,
-    nodes,
-    presence,
-    reservations,
-    holds,
+    nodeClock: clock,
+    log,
+    systemNamespace,
+    cooldownMs: 0,
+    instance: "test",
+    fencing,
+    reconcilers: ["pools", "slices"],
   });
   const beating = { name: "beat", run: (stop: AbortSignal) => beat(client, systemNamespace, stop) };
-  const recording = { name: "events", run: (stop: AbortSignal) => events.run(stop) };
-  await new Manager({
-    informers: pools.world.informers,
-    runnables: [
-      pools.followDefinitions,
-      recording,
-      pools.lead,
-      slices.lead,
-      ...("silentMs" in fencing ? [beating] : []),
-    ],
-  }).run(signal);
+  await controller.run(signal, { runnables: "silentMs" in fencing ? [beating] : [] });
 }

@@ -60,6 +60,10 @@ export const folders: Readonly<Record<string, Folder>> = {
     about: "persistent addresses: which claims a VM has, whose they are, and when their addresses are free again",
     imports: [...features, "cni", "cluster", "ledger", "log"],
   },
+  controller: {
+    about: "one controller, put together: the shared informers, and the reconcilers that it starts",
+    imports: ["kube", "claims", "cluster", "log", "pools", "slices"],
+  },
   check: {
     about: "what an operator's commands see and set right: one snapshot, findings, repairs, tables",
     imports: [...features, "cni", "claims", "cluster", "ledger", "log", "pools", "slices"],

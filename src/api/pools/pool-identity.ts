@@ -6,7 +6,7 @@ import { networkAnnotation } from "../holds/hold-marks.ts";
 import { holdfastGroup } from "../kind.ts";
 import { describeObject } from "../metadata.ts";
 import type { IPPool } from "./ip-pool.ts";
-import { describeIdentity, type PoolIdentity, poolName, type PoolNaming } from "./pool-name.ts";
+import { describeIdentity, type PoolIdentity } from "./pool-name.ts";
 import { parseRange } from "./range.ts";
 
 const nodeAnnotation = `${holdfastGroup}/node`;
@@ -36,21 +36,4 @@ export function assertPoolIs(pool: IPPool, identity: PoolIdentity): void {
     `${describeObject("IPPool", pool.metadata)} has ${has.join(", ")}; wanted is ${describeIdentity(identity)}, ` +
       "whose name is the same. Change network_name, or choose another pool_naming.",
   );
-}
-
-/** The pools that would meet under one name. Key: the name. */
-export function namesakes(
-  identities: Iterable<PoolIdentity>,
-  naming: PoolNaming = "whereabouts",
-): Map<string, PoolIdentity[]> {
-  /** name, then what identifies a pool -> the pool; the same pool given twice is no namesake */
-  const byName = new Map<string, Map<string, PoolIdentity>>();
-  for (const identity of identities) {
-    const name = poolName(identity, naming);
-    const known = byName.get(name) ?? new Map<string, PoolIdentity>();
-    byName.set(name, known.set(`${identity.range} ${identity.network} ${identity.node}`, identity));
-  }
-  const met = new Map<string, PoolIdentity[]>();
-  for (const [name, pools] of byName) if (pools.size > 1) met.set(name, [...pools.values()]);
-  return met;
 }

@@ -12,7 +12,7 @@ import { unless } from "../../kube/unless.ts";
 import { claimAlias } from "../../ledger/coexistence/alias.ts";
 import { removeObject } from "../../ledger/reservation/guarded-delete.ts";
 import { isAlias, isKept, recordsOf } from "../../ledger/reservation/records.ts";
-import type { World } from "../caches.ts";
+import type { PoolCaches } from "../caches.ts";
 import type { Held } from "../held.ts";
 import { everyRound, type Work } from "../rounds.ts";
 
@@ -27,7 +27,7 @@ const parallel = 8;
 const roundMax = 2000;
 
 type Reservation = DeepReadonly<StoredReservation>;
-type Known = Pick<World, "roster" | "reservations">;
+type Known = Pick<PoolCaches, "roster" | "reservations">;
 
 export class KeptHolds {
   readonly #options: KeptHoldsOptions;

@@ -4,14 +4,14 @@ import {
   validatingConfiguration,
   webhookServiceName,
 } from "../../../src/claims/webhook/configuration.ts";
-import { ClaimsWebhook } from "../../../src/claims/webhook/server.ts";
-import { FollowedDefinitions } from "../../../src/cluster/definition-informer.ts";
+import { assembleController } from "../../../src/controller/controller.ts";
 import { webhookConfigurations } from "../../../src/kube/admission/webhook-configuration.ts";
 import { realClock } from "../../../src/kube/clock.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
 import type { KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
 import type { KubeClient } from "../../../src/kube/rest.ts";
+import { silent } from "../../../src/log/log.ts";
 import { freePort } from "../../lab/port.ts";
 import { until } from "../../lab/wait.ts";
 import { claims } from "../claim-objects.ts";
@@ -31,18 +31,17 @@ export async function withWebhooks(world: StoryWorld, tenant: KubeClient, story:
   const stop = new AbortController();
   const errors: Error[] = [];
   const onError = (error: Error) => void errors.push(error);
-  const followed = new FollowedDefinitions({ client, clock: realClock, onError });
-  const webhook = new ClaimsWebhook({
+  const ended = assembleController({
     client,
     clock: realClock,
+    log: silent,
     systemNamespace,
-    definitions: () => followed.list(),
-    host: "127.0.0.1",
-    port,
-    names: ["127.0.0.1"],
+    cooldownMs: 0,
+    instance: "t",
+    reconcilers: [],
+    webhook: { host: "127.0.0.1", port, names: ["127.0.0.1"] },
     onError,
-  });
-  const ended = Promise.all([followed.follow.run(stop.signal, () => {}), webhook.run(stop.signal)]);
+  }).run(stop.signal);
   try {
     await until(() => isAsked(world, tenant), {
       what: `the webhooks (${errors.map(({ message }) => message).join("; ")})`,

@@ -1,0 +1,137 @@
+// A controller, put together: what follows the cluster once for all of its reconcilers, and what they do under the lease. The one place where
+// that is done: `holdfast controller`, `holdfast up`, tests and benchmarks differ by options only.
+// Promised: every replica follows; only who leads reconciles. What `reconcilers` leaves out is not made.
+import type { Registry } from "prom-client";
+
+import { ClaimsLeader, type ClaimsOptions } from "../claims/leader/leader.ts";
+import { ClaimMetrics } from "../claims/leader/metrics.ts";
+import { ClaimsWebhook, type ClaimsWebhookOptions, ReviewMetrics } from "../claims/webhook/server.ts";
+import { FollowedDefinitions } from "../cluster/definition-informer.ts";
+import { defaultRules, type FenceRules } from "../cluster/fencing.ts";
+import type { Clock } from "../kube/clock.ts";
+import { EventRecorder } from "../kube/events/events.ts";
+import type { Elector } from "../kube/leader.ts";
+import { Manager, type ManagerOptions } from "../kube/process/manager.ts";
+import type { KubeMetrics } from "../kube/process/metrics.ts";
+import type { Runnable } from "../kube/process/stages.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { Log } from "../log/log.ts";
+import { PoolCaches } from "../pools/caches.ts";
+import { type LeaderOptions, PoolsLeader } from "../pools/leader.ts";
+import { PoolMetrics } from "../pools/metrics.ts";
+import { SlicesLeader, type SlicesOptions } from "../slices/leader.ts";
+import { SliceMetrics } from "../slices/metrics.ts";
+
+type ReconcilerName = "pools" | "slices" | "claims";
+
+export interface ControllerOptions
+  extends
+    Pick<LeaderOptions, "limits" | "allowMassRelease" | "lookBackMs" | "whereaboutsNamespaces">,
+    Pick<SlicesOptions, "cutRules">,
+    Pick<ClaimsOptions, "trusted" | "gate" | "needsLabel" | "retryMs"> {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly systemNamespace: string;
+  /** Of networks that name none. */
+  readonly cooldownMs: number;
+  /** In events: which replica says it. */
+  readonly instance: string;
+  /** When a node counts as off. Default: the rules of src/cluster/fencing.ts, but for these. */
+  readonly fencing?: Partial<FenceRules>;
+  /** By which nodes are silent and slices go on. Default: `clock`. */
+  readonly nodeClock?: Clock;
+  /** Default: all. */
+  readonly reconcilers?: readonly ReconcilerName[];
+  /** Absent: no webhooks are served. */
+  readonly webhook?: Pick<ClaimsWebhookOptions, "port" | "host" | "names">;
+  /** Absent: nothing is measured. */
+  readonly registry?: Registry;
+  readonly kubeMetrics?: KubeMetrics;
+  /** What fails in the background, beside the log. */
+  readonly onError?: (error: Error) => void;
+}
+
+interface RunOptions extends Pick<ManagerOptions, "health"> {
+  /** Told the ports, once they are open. */
+  readonly onListen?: (what: string, port: number) => void;
+  /** Absent: it leads at once. */
+  readonly elector?: Elector;
+  /** Run on every replica, beside its own. */
+  readonly runnables?: readonly Runnable[];
+}
+
+export interface AssembledController {
+  readonly world: PoolCaches;
+  readonly definitions: FollowedDefinitions;
+  /** Until the signal aborts, or something fails. */
+  run(signal: AbortSignal, options?: RunOptions): Promise<void>;
+}
+
+export function assembleController(options: ControllerOptions): AssembledController {
+  const { client, clock, log, systemNamespace, instance, registry, kubeMetrics, nodeClock = clock } = options;
+  const { reconcilers = ["pools", "slices", "claims"], cutRules, webhook } = options;
+  const failing = (what: string) => (error: Error) => {
+    log.warn(what, { error });
+    options.onError?.(error);
+  };
+  const onError = failing("in the background");
+  const events = new EventRecorder({ client, component: "holdfast-controller", instance, clock, onError });
+  const following = { client, clock, onError };
+  const definitions = new FollowedDefinitions(following);
+  const fencing = { ...defaultRules, ...options.fencing };
+  const world = new PoolCaches({
+    ...following,
+    systemNamespace,
+    fencing,
+    silence: nodeClock,
+    onError: failing("following the cluster"),
+  });
+  const { pods, pools, nodes, presence, reservations, holds } = world;
+  const shared = { ...options, events, definitions, pods, pools, nodes, presence, reservations, holds };
+
+  const makers = {
+    pools: () => new PoolsLeader({ ...shared, world, ...(registry && { metrics: new PoolMetrics(registry) }) }),
+    slices: () =>
+      new SlicesLeader({ ...shared, clock: nodeClock, ...(registry && { metrics: new SliceMetrics(registry) }) }),
+    claims: () =>
+      new ClaimsLeader({
+        ...(cutRules && { trusted: cutRules.trusted }),
+        ...shared,
+        ...(registry && { metrics: new ClaimMetrics(registry) }),
+      }),
+  };
+  const leaders = reconcilers.map((name): ControllerPart => makers[name]());
+  const everywhere: Runnable[] = [{ name: "events", run: (signal) => events.run(signal) }];
+  const makeWebhook = (given: NonNullable<typeof webhook>, listening: RunOptions["onListen"]) =>
+    new ClaimsWebhook({
+      ...following,
+      ...given,
+      systemNamespace,
+      definitions: () => definitions.list(),
+      onListen: (port) => listening?.("webhooks", port),
+      ...(registry && { metrics: new ReviewMetrics(registry) }),
+    });
+
+  return {
+    world,
+    definitions,
+    run: async (signal, { elector, runnables = [], ...more } = {}) => {
+      const webhooks = webhook === undefined ? [] : [makeWebhook(webhook, more.onListen)];
+      const leading = leaders.map(({ lead }) => lead);
+      const plain = [...everywhere, ...webhooks, ...runnables];
+      const manager = new Manager({
+        ...more,
+        ...(kubeMetrics && { metrics: kubeMetrics }),
+        informers: [...world.informers, ...leaders.flatMap(({ informers = [] }) => informers)],
+        follows: [definitions.follow, ...leaders.flatMap(({ follows = [] }) => follows)],
+        runnables: elector === undefined ? [...plain, ...leading] : plain,
+        ...(elector && { leader: { elector, runnables: leading } }),
+      });
+      await manager.run(signal);
+    },
+  };
+}
+
+/** What each of them brings along: what only it follows, and what it does under the lease. */
+type ControllerPart = Pick<ClaimsLeader, "lead"> & Partial<Pick<ClaimsLeader, "informers" | "follows">>;

@@ -1,0 +1,20 @@
+// The machine that a daemon runs on: its clock, its disk, its kernel. Tests put their own in the place of what they want to hold in their hand.
+import { flatFileFolders } from "../cni/config/merge.ts";
+import { realClock } from "../kube/clock.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
+import { namespaceId } from "./kernel/namespace-id.ts";
+import { peerCredentials } from "./kernel/peer-credentials.ts";
+import { probeDuplicate } from "./kernel/probe.ts";
+import { shutLinks } from "./kernel/shut.ts";
+import { realDisk } from "./request/flat-file.ts";
+
+export const realMachine = {
+  clock: realClock,
+  random: () => Math.random(), // asked for at each call: a test may put its own in its place
+  disk: realDisk,
+  folders: flatFileFolders,
+  probe: probeDuplicate,
+  fencing: { identify: namespaceId, shut: shutLinks },
+  peerUid: (socket) => peerCredentials(socket).uid,
+  ownUid: process.getuid?.() ?? 0,
+} satisfies Partial<DaemonOptions>;
