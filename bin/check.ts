@@ -6,7 +6,7 @@ import { repairClaims, repairedAddresses } from "../src/check/repair-claims.ts";
 import { repair } from "../src/check/repair.ts";
 import { readSnapshot, type Snapshot } from "../src/check/snapshot.ts";
 import { type Answer, type Asked, whoHolds } from "../src/check/who.ts";
-import { Books } from "../src/claims/moves/snapshot-index.ts";
+import { SnapshotIndex } from "../src/claims/moves/snapshot-index.ts";
 import { readClaims } from "../src/claims/moves/snapshot.ts";
 import type { CheckedFinding, CheckOptions } from "../src/cli/check.ts";
 import { examineCoexistence, readCoexistence } from "../src/cli/coexistence-word.ts";
@@ -23,7 +23,7 @@ export async function check(options: CheckOptions): Promise<readonly CheckedFind
   return connected(options, async (client, signal) => {
     const { systemNamespace } = options;
     const claims = await readClaims({ client, systemNamespace, now: Date.now, signal });
-    const aboutClaims = examineClaims(new Books(claims));
+    const aboutClaims = examineClaims(new SnapshotIndex(claims));
     const repairedClaims = options.repair
       ? await repairClaims(claims, aboutClaims, { client, ledgerOf: ledgersOf(client), clock: realClock, signal })
       : undefined;

@@ -7,8 +7,8 @@ import { planAdoption } from "../src/claims/moves/adopt.ts";
 import { ClaimsError } from "../src/claims/moves/claims-error.ts";
 import { planFile, exportClaims, parseExport } from "../src/claims/moves/export.ts";
 import { moveAll, type MovingReport } from "../src/claims/moves/move-all.ts";
-import type { Verdict } from "../src/claims/moves/move.ts";
-import { Books } from "../src/claims/moves/snapshot-index.ts";
+import type { MoveDecision } from "../src/claims/moves/move.ts";
+import { SnapshotIndex } from "../src/claims/moves/snapshot-index.ts";
 import { readClaims } from "../src/claims/moves/snapshot.ts";
 import { planTakeover, refuseBeside } from "../src/claims/moves/takeover.ts";
 import type { Adopt, AdoptRequest } from "../src/cli/adopt.ts";
@@ -39,7 +39,7 @@ export const adopt: Adopt = (request, output) => {
   return moving(rest, output, plan);
 };
 
-function planOf(request: AdoptRequest): (books: Books) => readonly Verdict[] {
+function planOf(request: AdoptRequest): (books: SnapshotIndex) => readonly MoveDecision[] {
   const { network: nic, namespace } = request;
   if (request.kind === "owner") {
     const { from, vm: name } = request;
@@ -64,8 +64,8 @@ function parsed(path: string) {
   }
 }
 
-function looking<T>(request: ClaimsRequest, ask: (books: Books) => T): Promise<T> {
-  return connected(request, async (client, signal) => ask(new Books(await look(client, request, signal))));
+function looking<T>(request: ClaimsRequest, ask: (books: SnapshotIndex) => T): Promise<T> {
+  return connected(request, async (client, signal) => ask(new SnapshotIndex(await look(client, request, signal))));
 }
 
 function look(client: KubeClient, { systemNamespace, namespace }: ClaimsRequest, signal: AbortSignal) {
@@ -76,7 +76,11 @@ interface MovingRequest extends ClaimsRequest {
   readonly dryRun: boolean;
 }
 
-function moving(request: MovingRequest, output: Output, plan: (books: Books) => readonly Verdict[]): Promise<void> {
+function moving(
+  request: MovingRequest,
+  output: Output,
+  plan: (books: SnapshotIndex) => readonly MoveDecision[],
+): Promise<void> {
   return connected(request, async (client, signal) => {
     try {
       const report = await moveAll({

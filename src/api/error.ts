@@ -21,4 +21,4 @@ export type ApiErrorCode =
   | "bad-version";
 
 /** `message` is whole sentences: which object, which key, which value, what to do. */
-export class ApiError extends CodedError<ApiErrorCode> {}
+export class ObjectError extends CodedError<ApiErrorCode> {}

@@ -1,7 +1,7 @@
 // A kind as a value: its schema and what the API server must know beside it. CRDs, types and parsers all come from here.
 import type { z } from "zod";
 
-import { ApiError } from "./error.ts";
+import { ObjectError } from "./error.ts";
 import { describeObject, type Metadata } from "./metadata.ts";
 
 /** A column that `kubectl get` prints beside the name. */
@@ -54,7 +54,7 @@ export function parseObject<S extends z.ZodType<KindObject>>(kind: Kind<S>, valu
     const field = path.map(String).join(".");
     return `${field === "" ? "the object" : field} is ${found(value, path)}: ${message}`;
   });
-  throw new ApiError(
+  throw new ObjectError(
     "bad-object",
     `${describeObject(kind.kind, metadataOf(value))} is not valid: ${faults.join("; ")}. Correct what is named, or delete the object.`,
     { cause: result.error },

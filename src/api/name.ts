@@ -1,5 +1,5 @@
 // What the API server allows as the name of an object: a DNS-1123 subdomain of at most 253 characters.
-import { ApiError } from "./error.ts";
+import { ObjectError } from "./error.ts";
 import { hashLabel } from "./holds/owner-record.ts";
 
 export const longestName = 253;
@@ -17,7 +17,7 @@ export function legalName(kind: string, name: string, source: string): string {
     name.length > longestName
       ? `has ${name.length} characters, and ${longestName} are allowed: shorten what it is made of`
       : "is not a DNS-1123 subdomain: use lower case letters, digits, '-' and '.', and begin and end with a letter or digit";
-  throw new ApiError("bad-name", `The ${kind} name ${quoted}, made of ${source}, ${fault}.`);
+  throw new ObjectError("bad-name", `The ${kind} name ${quoted}, made of ${source}, ${fault}.`);
 }
 
 /** 16 of the hash, "-x" before them. */

@@ -20,7 +20,7 @@ import { respondJson } from "./request/represent.ts";
 import type { Serving } from "./request/resource-request.ts";
 import type { Stream } from "./request/stream.ts";
 import { Router } from "./router.ts";
-import { ApiError } from "./status.ts";
+import { StatusError } from "./status.ts";
 import type { historyLimits } from "./store/history.ts";
 import { Store } from "./store/store.ts";
 
@@ -111,13 +111,13 @@ function refusal(status: number, retryAfterSeconds: number | undefined): ApiResp
   const details = retryAfterSeconds === undefined ? undefined : { retryAfterSeconds };
   const error =
     status === 429
-      ? new ApiError(
+      ? new StatusError(
           429,
           "TooManyRequests",
           "the server has received too many requests and has asked us to try again later",
           details,
         )
-      : new ApiError(
+      : new StatusError(
           status,
           status === 503 ? "ServiceUnavailable" : "InternalError",
           "an injected fault refused this request",

@@ -14,7 +14,7 @@ import { respondJson, respondText } from "./request/represent.ts";
 import { answer } from "./request/resource-request.ts";
 import type { Serving } from "./request/resource-request.ts";
 import { review } from "./request/review.ts";
-import { ApiError, badRequest, methodNotAllowed, noSuchPath } from "./status.ts";
+import { StatusError, badRequest, methodNotAllowed, noSuchPath } from "./status.ts";
 
 export class Router {
   readonly #serving: Serving;
@@ -137,13 +137,13 @@ function answerReview(kind: (typeof reviewKinds)[number], text: string, request:
 }
 
 export function respondError(error: unknown): ApiResponse {
-  if (error instanceof ApiError) {
+  if (error instanceof StatusError) {
     const retry = error.details?.retryAfterSeconds;
     return respondJson(error.code, error.status(), retry === undefined ? {} : { "retry-after": String(retry) });
   }
   const said = error instanceof Error ? error.message : String(error);
   return respondJson(
     500,
-    new ApiError(500, "InternalError", `Internal error occurred: ${said}`, undefined, { cause: error }).status(),
+    new StatusError(500, "InternalError", `Internal error occurred: ${said}`, undefined, { cause: error }).status(),
   );
 }

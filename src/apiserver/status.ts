@@ -37,7 +37,7 @@ export interface Details {
   readonly retryAfterSeconds?: number;
 }
 
-export class ApiError extends Error {
+export class StatusError extends Error {
   readonly code: number;
   readonly reason: Reason | "";
   readonly details: Details | undefined;
@@ -82,42 +82,47 @@ const detailsOf = (subject: Subject, name: string): Details => ({
   kind: subject.plural,
 });
 
-export function notFound(subject: Subject, name: string): ApiError {
-  return new ApiError(404, "NotFound", `${titled(subject, name)} not found`, detailsOf(subject, name));
+export function notFound(subject: Subject, name: string): StatusError {
+  return new StatusError(404, "NotFound", `${titled(subject, name)} not found`, detailsOf(subject, name));
 }
 
 /** For a path that names nothing this server has. */
-export function noSuchPath(): ApiError {
-  return new ApiError(404, "NotFound", "the server could not find the requested resource", {});
+export function noSuchPath(): StatusError {
+  return new StatusError(404, "NotFound", "the server could not find the requested resource", {});
 }
 
-export function alreadyExists(subject: Subject, name: string, isLeaving = false): ApiError {
+export function alreadyExists(subject: Subject, name: string, isLeaving = false): StatusError {
   const message = `${isLeaving ? "object is being deleted: " : ""}${titled(subject, name)} already exists`;
-  return new ApiError(409, "AlreadyExists", message, detailsOf(subject, name));
+  return new StatusError(409, "AlreadyExists", message, detailsOf(subject, name));
 }
 
 const staleMessage = "the object has been modified; please apply your changes to the latest version and try again";
 
-export function conflict(subject: Subject, name: string, why: string = staleMessage): ApiError {
+export function conflict(subject: Subject, name: string, why: string = staleMessage): StatusError {
   const message = `Operation cannot be fulfilled on ${titled(subject, name)}: ${why}`;
-  return new ApiError(409, "Conflict", message, detailsOf(subject, name));
+  return new StatusError(409, "Conflict", message, detailsOf(subject, name));
 }
 
-export function forbidden(subject: Subject, name: string, why: string, causes?: Cause[]): ApiError {
+export function forbidden(subject: Subject, name: string, why: string, causes?: Cause[]): StatusError {
   const details = { ...detailsOf(subject, name), ...(causes === undefined ? {} : { causes }) };
-  return new ApiError(403, "Forbidden", `${titled(subject, name)} is forbidden: ${why}`, details);
+  return new StatusError(403, "Forbidden", `${titled(subject, name)} is forbidden: ${why}`, details);
 }
 
-export function badRequest(message: string, options?: ErrorOptions): ApiError {
-  return new ApiError(400, "BadRequest", message, undefined, options);
+export function badRequest(message: string, options?: ErrorOptions): StatusError {
+  return new StatusError(400, "BadRequest", message, undefined, options);
 }
 
-export function methodNotAllowed(): ApiError {
-  return new ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {});
+export function methodNotAllowed(): StatusError {
+  return new StatusError(
+    405,
+    "MethodNotAllowed",
+    "the server does not allow this method on the requested resource",
+    {},
+  );
 }
 
-export function expired(message: string): ApiError {
-  return new ApiError(410, "Expired", message);
+export function expired(message: string): StatusError {
+  return new StatusError(410, "Expired", message);
 }
 
 /** One thing wrong with one field; `message` is without the field's path. */
@@ -154,11 +159,11 @@ export const fieldError = {
     wrong("FieldValueDuplicate", field, `Duplicate value: ${shown(value)}`),
 };
 
-export function invalid(subject: Subject, name: string, errors: readonly FieldError[]): ApiError {
+export function invalid(subject: Subject, name: string, errors: readonly FieldError[]): StatusError {
   const lines = errors.map((error) => `${error.field}: ${error.message}`);
   const list = lines.length === 1 ? lines[0]! : `[${lines.join(", ")}]`;
   const kind = subject.group === "" ? subject.kind : `${subject.kind}.${subject.group}`;
-  return new ApiError(422, "Invalid", `${kind} ${JSON.stringify(name)} is invalid: ${list}`, {
+  return new StatusError(422, "Invalid", `${kind} ${JSON.stringify(name)} is invalid: ${list}`, {
     ...(name === "" ? {} : { name }),
     ...(subject.group === "" ? {} : { group: subject.group }),
     kind: subject.kind,
@@ -167,6 +172,6 @@ export function invalid(subject: Subject, name: string, errors: readonly FieldEr
 }
 
 /** A fault in the options of a request: ListOptions, DeleteOptions and their like. */
-export function invalidOptions(kind: string, error: FieldError): ApiError {
+export function invalidOptions(kind: string, error: FieldError): StatusError {
   return invalid({ group: "meta.k8s.io", kind, plural: kind.toLowerCase() }, "", [error]);
 }

@@ -1,8 +1,8 @@
 // What `holdfast check` says: one inconsistency, the objects it is about, and what to do.
 import type { Move } from "../claims/moves/move.ts";
 import type { TakeRequest } from "../ipam/ledger.ts";
-import type { Held } from "../pools/held.ts";
 import type { EntryChange } from "../pools/mirror/mirror.ts";
+import type { PoolHold } from "../pools/pool-hold.ts";
 
 type FindingCode =
   | "entry-without-hold"
@@ -73,8 +73,8 @@ export type Repair =
       readonly node: string;
       readonly request: TakeRequest;
     }
-  | { readonly repair: "free"; readonly held: Held }
-  | { readonly repair: "delete-cooled"; readonly held: Held }
+  | { readonly repair: "free"; readonly held: PoolHold }
+  | { readonly repair: "delete-cooled"; readonly held: PoolHold }
   | { readonly repair: "entries"; readonly pool: string; readonly changes: readonly EntryChange[] }
   | { readonly repair: "adopt"; readonly pool: string }
   /** Done by repair-claims.ts, before what pods use is held. */

@@ -13,11 +13,11 @@ import type { KubeClient } from "../kube/rest.ts";
 import { silent } from "../log/log.ts";
 import { adopt } from "../pools/adopter.ts";
 import { removeHeld } from "../pools/cooldown-sweeper.ts";
-import type { Held } from "../pools/held.ts";
 import { defaultLimits, judge, type JudgeLimits } from "../pools/leaks/judge.ts";
 import { judgeOnce, liveFacts } from "../pools/leaks/live-facts.ts";
 import { doublesOf } from "../pools/leaks/superseded.ts";
 import { mirrorPatch } from "../pools/mirror/mirror.ts";
+import type { PoolHold } from "../pools/pool-hold.ts";
 import type { Finding, Repair } from "./finding.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -149,7 +149,7 @@ async function writeEntries(
   return { isDone: true, words: `IPPool ${pool} shows its holds now.` };
 }
 
-async function free(snapshot: Snapshot, held: Held, observedMs: number, options: RepairOptions): Promise<Done> {
+async function free(snapshot: Snapshot, held: PoolHold, observedMs: number, options: RepairOptions): Promise<Done> {
   const { client, clock, cooldownMs, ledgerOf, limits = defaultLimits, signal } = options;
   const doubles = [...doublesOf(snapshot.held, snapshot.index).values()].find((all) => all.includes(held)) ?? [];
   const asking = { client, systemNamespace: snapshot.systemNamespace, judge: judgeOnce(snapshot), signal };
@@ -169,7 +169,7 @@ async function free(snapshot: Snapshot, held: Held, observedMs: number, options:
   return { isDone: true, words: `${address} is free now: ${verdict.why}.` };
 }
 
-async function deleteCooled(held: Held, { client, signal }: RepairOptions): Promise<Done> {
+async function deleteCooled(held: PoolHold, { client, signal }: RepairOptions): Promise<Done> {
   const { address } = held.hold;
   const isChanged = (await removeHeld(client, held, signal)) === "changed";
   if (isChanged) return { isDone: false, words: `${address} was taken again meanwhile, and stays.` };

@@ -12,10 +12,10 @@ import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { listHolds } from "../ledger/reservation/list-holds.ts";
 import { heldOf } from "../pools/caches.ts";
-import type { Held } from "../pools/held.ts";
 import { PoolIndex, type PoolRange, poolRangeOf } from "../pools/membership.ts";
 import { type Networks, networksOf } from "../pools/networks.ts";
 import { trimPod } from "../pools/pod-trim.ts";
+import type { PoolHold } from "../pools/pool-hold.ts";
 import { readSlices, sliceSelector, type SlicesOptions, type SlicesSnapshot } from "./slices/snapshot.ts";
 
 export interface Snapshot {
@@ -23,7 +23,7 @@ export interface Snapshot {
   readonly nowMs: number;
   /** holdfast-state; undefined: there is none. */
   readonly state: kinds.ConfigMap | undefined;
-  readonly held: readonly Held[];
+  readonly held: readonly PoolHold[];
   /** Shared ones: the pool of a node's slice is in `slices`. */
   readonly pools: readonly { readonly pool: IPPool; readonly range: PoolRange }[];
   readonly index: PoolIndex;
@@ -41,7 +41,7 @@ export async function readSnapshot(options: Omit<SlicesOptions, "node">): Promis
   const { client, systemNamespace, now, signal } = options;
   const slices = await readSlices(options);
   const unreadable: { object: string; why: string }[] = [...slices.unreadable];
-  const held: Held[] = [];
+  const held: PoolHold[] = [];
   for await (const each of listHolds(client, { includeCooling: true, signal })) {
     if (each.unreadable === undefined) held.push(heldOf(each));
     else unreadable.push({ object: `${each.object.kind} ${keyOf(each.object)}`, why: each.unreadable });

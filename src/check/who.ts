@@ -6,7 +6,7 @@ import { formatDomain } from "../api/pools/domain.ts";
 import type { Hold, HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, type Owner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
-import { describeHeld, type Held } from "../pools/held.ts";
+import { describeHeld, type PoolHold } from "../pools/pool-hold.ts";
 import type { SliceView } from "./slices/slice-view.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -85,7 +85,7 @@ function answerOfSlice(slice: SliceView, { address, owner }: SliceView["entries"
   };
 }
 
-function answerOf(held: Held, pools: readonly { readonly key: string }[], vm: string): Answer {
+function answerOf(held: PoolHold, pools: readonly { readonly key: string }[], vm: string): Answer {
   const { hold, cooling, createdMs, node } = held;
   return {
     address: hold.address.toString(),

@@ -1,9 +1,9 @@
 // Network attachment definitions, followed as soon as the cluster has the kind: it may get its multi-network plugin after us.
-import { Followed, type FollowedOptions } from "./optional-informer.ts";
+import { OptionalInformer, type OptionalInformerOptions } from "./optional-informer.ts";
 import { type NetworkAttachmentDefinition, networkAttachmentDefinitions } from "./resources.ts";
 
-export class FollowedDefinitions extends Followed<NetworkAttachmentDefinition> {
-  constructor(options: Pick<FollowedOptions<NetworkAttachmentDefinition>, "client" | "clock" | "onError">) {
+export class DefinitionInformer extends OptionalInformer<NetworkAttachmentDefinition> {
+  constructor(options: Pick<OptionalInformerOptions<NetworkAttachmentDefinition>, "client" | "clock" | "onError">) {
     const indexes = {
       namespace: ({ metadata }: { readonly metadata: { readonly namespace?: string } }) => [metadata.namespace ?? ""],
     };

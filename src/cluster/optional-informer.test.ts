@@ -7,8 +7,8 @@ import { ManualClock } from "../kube/manual-clock.ts";
 import { defineResource } from "../kube/resource.ts";
 import { KubeClient } from "../kube/rest.ts";
 import type { Transport } from "../kube/transport/transport.ts";
-import { FollowedDefinitions } from "./definition-informer.ts";
-import { Followed } from "./optional-informer.ts";
+import { DefinitionInformer } from "./definition-informer.ts";
+import { OptionalInformer } from "./optional-informer.ts";
 import { networkAttachmentDefinitions, virtualMachines } from "./resources.ts";
 
 const crds = defineResource({
@@ -50,18 +50,18 @@ function world() {
   return { asked, errors, options, install, define };
 }
 
-function follow(followed: { follow: FollowedDefinitions["follow"] }): void {
+function follow(followed: { follow: DefinitionInformer["follow"] }): void {
   running = followed.follow.run(stop.signal, () => {});
 }
 
-const namesIn = (followed: FollowedDefinitions) => followed.list()?.map(({ metadata }) => metadata.name);
+const namesIn = (followed: DefinitionInformer) => followed.list()?.map(({ metadata }) => metadata.name);
 
 describe("a kind that the cluster may not have yet", () => {
   it("is listed at once where it is there: nothing is asked before", async () => {
     const { asked, options, install, define } = world();
     await install();
     await define("blue");
-    const followed = new FollowedDefinitions(options);
+    const followed = new DefinitionInformer(options);
     expect(followed.isKnown).toBe(false);
     expect(followed.list()).toBeUndefined();
     follow(followed);
@@ -72,7 +72,7 @@ describe("a kind that the cluster may not have yet", () => {
 
   it("reads as no objects where it is not, and is followed as soon as it is", async () => {
     const { errors, options, install, define } = world();
-    const followed = new FollowedDefinitions(options);
+    const followed = new DefinitionInformer(options);
     follow(followed);
     await followed.known(stop.signal);
     expect([followed.isKnown, followed.isListed, namesIn(followed)]).toEqual([true, false, []]);
@@ -90,7 +90,7 @@ describe("a kind that the cluster may not have yet", () => {
   it("is not known while it cannot be listed, and that is told", async () => {
     const { errors, options } = world();
     const refusing = new KubeClient({ transport: () => Promise.reject(new Error("no route")), timeoutMs: 50 });
-    const followed = new Followed({ ...options, client: refusing, resource: virtualMachines });
+    const followed = new OptionalInformer({ ...options, client: refusing, resource: virtualMachines });
     follow(followed);
     while (errors.length === 0) await new Promise((resolve) => setImmediate(resolve));
     expect([followed.isKnown, followed.list()]).toEqual([false, undefined]);
@@ -109,7 +109,7 @@ describe("a kind that the cluster may not have yet", () => {
       return { status, headers, body: new Response(body).body! as never };
     };
     const client = new KubeClient({ transport });
-    const followed = new Followed({
+    const followed = new OptionalInformer({
       client,
       clock,
       onError: ({ message }) => void told.push(message),

@@ -12,7 +12,7 @@ import type { Runnable } from "../kube/process/stages.ts";
 import { pathOf, type Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 
-export interface FollowedOptions<T extends KubeObject> {
+export interface OptionalInformerOptions<T extends KubeObject> {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly resource: Resource<T>;
@@ -24,8 +24,8 @@ export interface FollowedOptions<T extends KubeObject> {
   readonly random?: () => number;
 }
 
-export class Followed<T extends KubeObject> {
-  readonly #options: FollowedOptions<T>;
+export class OptionalInformer<T extends KubeObject> {
+  readonly #options: OptionalInformerOptions<T>;
   readonly #informer: Informer<T>;
   readonly #asked = Promise.withResolvers<void>();
   /** Ends the first list where the cluster has no such kind. */
@@ -34,7 +34,7 @@ export class Followed<T extends KubeObject> {
   /** Whether the cluster has the kind; undefined: its last answer did not say so. */
   #isServed: boolean | undefined;
 
-  constructor(options: FollowedOptions<T>) {
+  constructor(options: OptionalInformerOptions<T>) {
     this.#options = options;
     this.#informer = new Informer({ ...options, onError: (error) => this.#failed(error) });
     this.follow = { name: `following ${options.resource.plural}`, run: (signal) => this.#run(signal) };

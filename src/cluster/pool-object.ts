@@ -1,7 +1,7 @@
 // The IPPool object of a range: found under any of its names, or created.
 // Promised: it is the pool that was meant (src/api/pools/pool-identity.ts), or a refusal. Many may ask at once: one creates, the
 // others find. A namesake under another scheme's name is another's and is passed over; under the name to write it is refused.
-import { ApiError as BadObject } from "../api/error.ts";
+import { ObjectError as BadObject } from "../api/error.ts";
 import { domainAnnotation } from "../api/holds/hold-marks.ts";
 import { parseObject } from "../api/kind.ts";
 import { type IPPool, ipPoolKind, type PoolAllocation } from "../api/pools/ip-pool.ts";

@@ -6,7 +6,7 @@ import type { Registry } from "prom-client";
 import { ClaimsLeader, type ClaimsOptions } from "../claims/leader/leader.ts";
 import { ClaimMetrics } from "../claims/leader/metrics.ts";
 import { ClaimsWebhook, type ClaimsWebhookOptions, ReviewMetrics } from "../claims/webhook/server.ts";
-import { FollowedDefinitions } from "../cluster/definition-informer.ts";
+import { DefinitionInformer } from "../cluster/definition-informer.ts";
 import { defaultRules, type FenceRules } from "../cluster/fencing.ts";
 import type { Clock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/events.ts";
@@ -63,7 +63,7 @@ interface RunOptions extends Pick<ManagerOptions, "health"> {
 
 export interface AssembledController {
   readonly world: PoolCaches;
-  readonly definitions: FollowedDefinitions;
+  readonly definitions: DefinitionInformer;
   /** Until the signal aborts, or something fails. */
   run(signal: AbortSignal, options?: RunOptions): Promise<void>;
 }
@@ -78,7 +78,7 @@ export function assembleController(options: ControllerOptions): AssembledControl
   const onError = failing("in the background");
   const events = new EventRecorder({ client, component: "holdfast-controller", instance, clock, onError });
   const following = { client, clock, onError };
-  const definitions = new FollowedDefinitions(following);
+  const definitions = new DefinitionInformer(following);
   const fencing = { ...defaultRules, ...options.fencing };
   const world = new PoolCaches({
     ...following,

@@ -20,7 +20,7 @@ export function apiVersionOf(resource: Resource): string {
   return resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
 }
 
-export interface Place {
+export interface ObjectPlace {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
   readonly subresource?: string | undefined;
@@ -30,7 +30,7 @@ export interface Place {
  * The path of a collection (no name) or of one object.
  * An empty name is refused rather than dropped: it would turn the delete of one object into the delete of all.
  */
-export function pathOf(resource: Resource, { namespace, name, subresource }: Place): string {
+export function pathOf(resource: Resource, { namespace, name, subresource }: ObjectPlace): string {
   const parts = resource.group === "" ? ["/api"] : ["/apis", segment(resource, "group", resource.group)];
   parts.push(resource.version);
   if (namespace !== undefined && resource.namespaced) {

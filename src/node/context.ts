@@ -3,10 +3,10 @@ import type { Recent } from "../kube/cache/recent.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Quota } from "./add/quota.ts";
 import type { TakeParts } from "./add/take.ts";
-import type { ClaimParts } from "./claims/context.ts";
+import type { ClaimContext } from "./claims/context.ts";
 import type { FenceFacts } from "./claims/fence/fence-facts.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
-import type { Held } from "./holds/hold-index.ts";
+import type { HoldIndex } from "./holds/hold-index.ts";
 import type { Sandboxes } from "./holds/sandboxes.ts";
 import type { History } from "./holds/server-history.ts";
 import type { ProbeAnswer, ProbeRequest } from "./kernel/probe.ts";
@@ -17,13 +17,13 @@ import type { Spool } from "./release/spool.ts";
 import type { Attachments } from "./request/attachment.ts";
 import type { Configs } from "./request/configurations.ts";
 import type { Pods } from "./request/pods.ts";
-import type { Sliced } from "./slices/slice-facade.ts";
+import type { SliceFacade } from "./slices/slice-facade.ts";
 
 export type Probe = (request: ProbeRequest) => Promise<ProbeAnswer>;
 
 type TellPod = (pod: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reason: string, message: string) => void;
 
-export interface Parts
+export interface DaemonContext
   extends
     Pick<DaemonOptions, "clock" | "cooldownMs" | "isolation" | "probe" | "log">,
     Pick<Readiness, "assertReady" | "assertKnown" | "obstacles">,
@@ -33,8 +33,8 @@ export interface Parts
   readonly poolNamespace: string;
   readonly configs: Configs;
   readonly pods: Pick<Pods, "find">;
-  readonly held: Held;
-  readonly sliced: Sliced;
+  readonly held: HoldIndex;
+  readonly sliced: SliceFacade;
   /** What the ledger says now; undefined: nobody holds it. */
   readonly holdAt: FenceFacts["hold"];
   readonly attachments: Attachments;
@@ -45,7 +45,7 @@ export interface Parts
   readonly gone: Recent<true>;
   readonly sources: TakeParts;
   readonly releases: Releases;
-  readonly claims: ClaimParts;
+  readonly claims: ClaimContext;
   readonly quota: Quota;
   readonly tell: TellPod;
   /** Whether what this node holds is known, and releases may be written: otherwise they are only recorded. */

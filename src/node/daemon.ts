@@ -19,17 +19,17 @@ import { SharedSource } from "./add/shared-source.ts";
 import { SlicedSource } from "./add/sliced-source.ts";
 import { assembleClaims } from "./claims/context.ts";
 import { isClaimGone, podState, serverFacts } from "./claims/fence/fence-facts.ts";
-import type { Parts, Probe } from "./context.ts";
+import type { DaemonContext, Probe } from "./context.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
-import { Held } from "./holds/hold-index.ts";
-import { OwnHolds } from "./holds/hold-loader.ts";
+import { HoldIndex } from "./holds/hold-index.ts";
+import { HoldLoader } from "./holds/hold-loader.ts";
 import { Reassert } from "./holds/reassert.ts";
 import { type ObjectName, Sandboxes } from "./holds/sandboxes.ts";
 import { History, probedKind } from "./holds/server-history.ts";
 import { namespaceId } from "./kernel/namespace-id.ts";
-import { Upkeep } from "./maintenance.ts";
+import { Maintenance } from "./maintenance.ts";
 import { Ledgers } from "./pools/ledgers.ts";
-import { Pictures } from "./pools/pool-resolver.ts";
+import { PoolResolver } from "./pools/pool-resolver.ts";
 import { notWaitedFor, Readiness } from "./readiness.ts";
 import { del } from "./release/delete.ts";
 import { Intents } from "./release/intents.ts";
@@ -43,7 +43,7 @@ import { FlatFiles } from "./request/flat-file.ts";
 import { makeHandler } from "./request/handler.ts";
 import { Pods } from "./request/pods.ts";
 import { SocketServer } from "./request/server.ts";
-import { Pace } from "./retry-pause.ts";
+import { RetryPause } from "./retry-pause.ts";
 import { SharedState } from "./shared-state.ts";
 import { seenVersionIn } from "./slices/seen-version.ts";
 import { assembleSlices, sliceFolder } from "./slices/slice-assembly.ts";
@@ -72,7 +72,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
 
   /** Aborts when no request is answered any more. */
   const served = new AbortController();
-  const held = new Held();
+  const held = new HoldIndex();
   const attachments = new Attachments();
   const facts = serverFacts(client);
   const daemons = () => upkeep.daemons;
@@ -142,7 +142,15 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   const makeLedger = (namespace: string) =>
     new ReservationLedger({ client, namespace, node, now, clock, random, coexistence });
   const ledgers = new Ledgers(makeLedger, journal);
-  const pictures = new Pictures({ client, clock, pace: new Pace(clock, random), held, log, coexistence, daemons });
+  const pictures = new PoolResolver({
+    client,
+    clock,
+    pace: new RetryPause(clock, random),
+    held,
+    log,
+    coexistence,
+    daemons,
+  });
   const reassert = new Reassert({
     client,
     node,
@@ -161,8 +169,8 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     onMade: metrics.reasserted,
     log,
   });
-  const own = new OwnHolds({ client, node, held, facts, sandboxes, reassert, history, clock, random, log });
-  const upkeep = new Upkeep({ client, clock, random, log, state, own, history, reassert, pictures });
+  const own = new HoldLoader({ client, node, held, facts, sandboxes, reassert, history, clock, random, log });
+  const upkeep = new Maintenance({ client, clock, random, log, state, own, history, reassert, pictures });
   const slices = assembleSlices({
     ...options,
     journal,
@@ -206,7 +214,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     paused: () => state.paused || (slices.keeper.isWaitedFor ? "" : notWaitedFor),
   };
   const { sliced, source } = slices;
-  const parts: Parts = {
+  const parts: DaemonContext = {
     ...options,
     nodeName: node,
     get poolNamespace() {

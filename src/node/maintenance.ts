@@ -3,20 +3,20 @@
 import { asError } from "../kube/abort.ts";
 import { deadline, sleep } from "../kube/clock.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
-import type { OwnHolds } from "./holds/hold-loader.ts";
+import type { HoldLoader } from "./holds/hold-loader.ts";
 import type { Reassert } from "./holds/reassert.ts";
 import type { History } from "./holds/server-history.ts";
-import type { DomainPicture } from "./pools/domain-cache.ts";
-import type { Pictures } from "./pools/pool-resolver.ts";
-import { Pace } from "./retry-pause.ts";
+import type { DomainCache } from "./pools/domain-cache.ts";
+import type { PoolResolver } from "./pools/pool-resolver.ts";
+import { RetryPause } from "./retry-pause.ts";
 import type { SharedState } from "./shared-state.ts";
 
 export interface UpkeepOptions extends Pick<DaemonOptions, "client" | "clock" | "log" | "random"> {
   readonly state: SharedState;
-  readonly own: OwnHolds;
+  readonly own: HoldLoader;
   readonly history: Pick<History, "isDoubted" | "assure">;
   readonly reassert: Pick<Reassert, "conflicts">;
-  readonly pictures: Pictures;
+  readonly pictures: PoolResolver;
 }
 
 const tickMs = 2000;
@@ -35,11 +35,11 @@ interface Chore {
   /** After it was done, a quarter more or less. */
   readonly everyMs: () => number;
   readonly work: (signal: AbortSignal) => Promise<void>;
-  readonly pace: Pace;
+  readonly pace: RetryPause;
   nextMs: number;
 }
 
-export class Upkeep {
+export class Maintenance {
   readonly #options: UpkeepOptions;
   #daemons = 0;
   readonly #look: Chore;
@@ -49,7 +49,7 @@ export class Upkeep {
     this.#options = options;
     const { own, history, state, clock, random } = options;
     const chore = (what: string, isWanted: () => boolean, work: Chore["work"], everyMs = () => 0): Chore => {
-      return { what, isWanted, work, everyMs, pace: new Pace(clock, random), nextMs: Number.NEGATIVE_INFINITY };
+      return { what, isWanted, work, everyMs, pace: new RetryPause(clock, random), nextMs: Number.NEGATIVE_INFINITY };
     };
     this.#look = chore(
       "comparing what this node holds with its sandboxes",
@@ -125,7 +125,7 @@ export class Upkeep {
     this.#daemons = (list.items?.length ?? 0) + (list.metadata?.remainingItemCount ?? 0);
   }
 
-  #old(): readonly DomainPicture[] {
+  #old(): readonly DomainCache[] {
     const nowMs = this.#options.clock.wallMs();
     return Array.from(this.#options.pictures.all()).filter(
       ({ usedMs, renewedMs }) => usedMs > renewedMs && nowMs - renewedMs >= pictureAgeMs,

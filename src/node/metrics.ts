@@ -2,14 +2,14 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 import type { CallReport } from "../kube/call.ts";
-import type { Pictures } from "./pools/pool-resolver.ts";
+import type { PoolResolver } from "./pools/pool-resolver.ts";
 import type { Observe } from "./request/handler.ts";
 
 /** An ADD is one write, 4 ms alone and a second in a burst of a thousand daemons; the deadline is 100 s. */
 const secondsBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100];
 
 export interface Watched {
-  readonly pictures: Pick<Pictures, "all">;
+  readonly pictures: Pick<PoolResolver, "all">;
   readonly pendingReleases: () => number;
   readonly held: () => number;
   readonly inWork: () => number;

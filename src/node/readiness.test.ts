@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { ManualClock } from "../kube/manual-clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import type { OwnHolds } from "./holds/hold-loader.ts";
+import type { HoldLoader } from "./holds/hold-loader.ts";
 import { Readiness } from "./readiness.ts";
 import type { SharedState } from "./shared-state.ts";
 
@@ -16,7 +16,7 @@ it.each([
 ])("not known is %s", async (_what, isKnown, hasSynced, words) => {
   const refuse = () => Promise.reject(new Error("403"));
   const wait = (is: boolean) => (is ? () => Promise.resolve() : refuse);
-  const own = { isKnown, known: wait(isKnown) } as unknown as OwnHolds;
+  const own = { isKnown, known: wait(isKnown) } as unknown as HoldLoader;
   const state = { hasSynced, synced: wait(hasSynced), paused: "" } as unknown as SharedState;
   const presence = { isWaitedFor: true, returns: 1 };
   const place = { clock: new ManualClock(), systemNamespace: "kube-system", presence, history };
@@ -29,7 +29,7 @@ function node(told: { version: number } | undefined, known: { version: number; u
   const presence = { isWaitedFor: true, returns: 1 };
   const asked: string[] = [];
   const done = () => Promise.resolve();
-  const own = { isKnown: true, known: done } as unknown as OwnHolds;
+  const own = { isKnown: true, known: done } as unknown as HoldLoader;
   const state = {
     hasSynced: true,
     synced: done,

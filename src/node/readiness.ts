@@ -3,14 +3,14 @@ import { readSlicedRanges } from "../cluster/sliced-ranges.ts";
 import { fetchState, stateName } from "../cluster/state.ts";
 import { deadline, sleep } from "../kube/clock.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
-import type { OwnHolds } from "./holds/hold-loader.ts";
+import type { HoldLoader } from "./holds/hold-loader.ts";
 import type { History } from "./holds/server-history.ts";
 import { later, trimmed } from "./request/failure.ts";
 import type { SharedState } from "./shared-state.ts";
 import type { SliceKeeper } from "./slices/keeper.ts";
 
 export interface ReadinessOptions extends Pick<DaemonOptions, "client" | "clock" | "systemNamespace"> {
-  readonly own: OwnHolds;
+  readonly own: HoldLoader;
   readonly state: SharedState;
   readonly history: Pick<History, "assure" | "assertSettled" | "obstacle">;
   readonly presence: Pick<SliceKeeper, "isWaitedFor" | "returns">;

@@ -3,14 +3,14 @@ import { expect, it } from "vitest";
 
 import { ApiError } from "../kube/errors.ts";
 import { ManualClock } from "../kube/manual-clock.ts";
-import { Pace } from "./retry-pause.ts";
+import { RetryPause } from "./retry-pause.ts";
 
 const never = new AbortController().signal;
 
 /** When it was asked, in seconds, by somebody who asks again at once; every answer is the same failure. */
 async function asked(failure: Error, forMs: number, random: number): Promise<number[]> {
   const clock = new ManualClock();
-  const pace = new Pace(clock, () => random);
+  const pace = new RetryPause(clock, () => random);
   const startMs = clock.monotonicMs();
   const times: number[] = [];
   const stop = new AbortController();
@@ -42,7 +42,7 @@ it("what the server asks for is the least, and no two daemons come back at once"
 
 it("a success ends it, and who is called off waits no longer", async () => {
   const clock = new ManualClock();
-  const pace = new Pace(clock, () => 0);
+  const pace = new RetryPause(clock, () => 0);
   await expect(pace.run(never, () => Promise.reject(new Error("away")))).rejects.toThrow("away");
   expect(pace.isDue).toBe(false);
   const stop = new AbortController();

@@ -7,7 +7,7 @@ import { Backoff } from "../kube/queue/backoff.ts";
 /** 1 to 2 s, doubled up to 30 to 60 s: a server that answers again is asked within a minute. */
 const pauses = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: Number.POSITIVE_INFINITY };
 
-export class Pace {
+export class RetryPause {
   readonly #clock: Clock;
   readonly #random: () => number;
   #backoff: Backoff;

@@ -1,12 +1,12 @@
 // Work that many wait for: done once, tried again after a failure, ended when nobody waits any more.
 import { expect, it } from "vitest";
 
-import { Shared } from "./single-flight.ts";
+import { SingleFlight } from "./single-flight.ts";
 
 const never = new AbortController().signal;
 
 it("is done once, and its result kept; a failure is not", async () => {
-  const shared = new Shared<number>();
+  const shared = new SingleFlight<number>();
   let calls = 0;
   const work = async () => {
     calls += 1;
@@ -19,7 +19,7 @@ it("is done once, and its result kept; a failure is not", async () => {
 });
 
 it("goes on while one of those who wait is left, and ends with the last", async () => {
-  const shared = new Shared<string>({ keep: false });
+  const shared = new SingleFlight<string>({ keep: false });
   const seen: AbortSignal[] = [];
   const gate = Promise.withResolvers<string>();
   const work = (signal: AbortSignal) => {

@@ -9,7 +9,7 @@ interface Job<T> {
   isDone: boolean;
 }
 
-export class Shared<T> {
+export class SingleFlight<T> {
   /** Key -> the work under way, or with `keep` its result. */
   readonly #jobs = new Map<string, Job<T>>();
   readonly #keep: boolean;

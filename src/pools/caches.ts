@@ -15,13 +15,13 @@ import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { type HeldObject, type ReadHold, readHeld } from "../ledger/reservation/list-holds.ts";
-import type { Held } from "./held.ts";
-import { Roster } from "./hold-index.ts";
+import { type HeldObject, type ListedHold, readHeld } from "../ledger/reservation/list-holds.ts";
+import { HoldsByPool } from "./hold-index.ts";
 import { poolRangeOf } from "./membership.ts";
 import { podIndexes, trimPod } from "./pod-trim.ts";
+import type { PoolHold } from "./pool-hold.ts";
 
-export interface WorldOptions {
+export interface PoolCachesOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly systemNamespace: string;
@@ -43,13 +43,13 @@ export class PoolCaches {
   /** Of the system namespace. */
   readonly leases: Informer<Lease>;
   readonly presence: Presence;
-  readonly roster = new Roster();
+  readonly roster = new HoldsByPool();
   /** A pool as it is cached, which cannot change -> as it was parsed: with 4,000 entries that takes 100 ms. */
   readonly #parsed = new WeakMap<DeepReadonly<kinds.StoredPool>, IPPool>();
   readonly #onError: (error: Error) => void;
   #poolsChanged = true;
 
-  constructor({ systemNamespace, fencing: rules = defaultRules, silence, ...options }: WorldOptions) {
+  constructor({ systemNamespace, fencing: rules = defaultRules, silence, ...options }: PoolCachesOptions) {
     this.systemNamespace = systemNamespace;
     this.#onError = options.onError;
     const follow = <T extends KubeObject>(resource: Resource<T>, transform?: (object: T) => T) =>
@@ -118,7 +118,7 @@ export class PoolCaches {
   }
 }
 
-export function heldOf({ hold, namespace, cooling, object }: ReadHold): Held {
+export function heldOf({ hold, namespace, cooling, object }: ListedHold): PoolHold {
   const { name = "", labels, annotations, creationTimestamp } = object.metadata;
   const usedBy = annotations?.[usedByAnnotation];
   return {

@@ -6,7 +6,7 @@ import { inParallel } from "../kube/in-parallel.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type Removal, removeObject } from "../ledger/reservation/guarded-delete.ts";
-import { describeHeld, type Held } from "./held.ts";
+import { describeHeld, type PoolHold } from "./pool-hold.ts";
 import { everyRound, type Work } from "./rounds.ts";
 
 const intervalMs = 1000;
@@ -15,7 +15,7 @@ const parallel = 8;
 /** In one round: more wait for the next, a second later. */
 const roundMax = 1000;
 
-export class CooledDeleter {
+export class CooldownSweeper {
   readonly #options: Work;
 
   constructor(options: Work) {
@@ -31,7 +31,7 @@ export class CooledDeleter {
   async round(signal: AbortSignal): Promise<number> {
     const { world, clock, isPaused } = this.#options;
     const nowMs = clock.wallMs();
-    const due: Held[] = [];
+    const due: PoolHold[] = [];
     for (const held of world.roster.all()) {
       if (held.cooling !== undefined && held.cooling.untilMs <= nowMs && due.push(held) === roundMax) break;
     }
@@ -43,7 +43,7 @@ export class CooledDeleter {
     return deleted;
   }
 
-  async #delete(held: Held, signal: AbortSignal): Promise<boolean> {
+  async #delete(held: PoolHold, signal: AbortSignal): Promise<boolean> {
     const { client, log } = this.#options;
     try {
       return (await removeHeld(client, held, signal)) !== "changed";
@@ -57,7 +57,7 @@ export class CooledDeleter {
 }
 
 /** The very state that was read. */
-export function removeHeld(client: KubeClient, held: Held, signal: AbortSignal): Promise<Removal> {
+export function removeHeld(client: KubeClient, held: PoolHold, signal: AbortSignal): Promise<Removal> {
   const { kind, namespace, name, hold } = held;
   const resource: Resource = kind === "Hold" ? holds : reservations;
   return removeObject(client, resource, { metadata: { namespace, name, ...preconditionsOf(hold.version) } }, signal);

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { heldKey } from "./held.ts";
-import { Roster } from "./hold-index.ts";
+import { HoldsByPool } from "./hold-index.ts";
 import { heldOf, poolOf } from "./leaks/testing/values.ts";
 import { membersOf, networkOf, PoolIndex, poolRangeOf } from "./membership.ts";
+import { heldKey } from "./pool-hold.ts";
 
 const named = (range: string, name: string) => poolRangeOf(poolOf(range, {}, { name }))!;
 const pools = [
@@ -58,7 +58,7 @@ describe("Roster", () => {
   it("is what a count from scratch gives, after any changes of holds and pools", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(change, fc.subarray(pools)), { maxLength: 60 }), (changes) => {
-        const roster = new Roster();
+        const roster = new HoldsByPool();
         let current: readonly (typeof pools)[number][] = [];
         const all = new Map<string, ReturnType<typeof heldOf>>();
         for (const each of changes) {

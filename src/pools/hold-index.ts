@@ -2,15 +2,15 @@
 // work.
 // Invariant: `of(pool)` are exactly the holds put last for which the index names that pool. A change of the pools
 // themselves is rare and makes everything anew.
-import type { Held } from "./held.ts";
 import { PoolIndex, type PoolRange } from "./membership.ts";
+import type { PoolHold } from "./pool-hold.ts";
 
-export class Roster {
+export class HoldsByPool {
   #index = new PoolIndex([]);
   /** The object's key -> what it says; several where its name has several meanings. */
-  readonly #objects = new Map<string, readonly Held[]>();
+  readonly #objects = new Map<string, readonly PoolHold[]>();
   /** namespace/name of the pool -> object's key -> holds */
-  #byPool = new Map<string, Map<string, readonly Held[]>>();
+  #byPool = new Map<string, Map<string, readonly PoolHold[]>>();
 
   get pools(): PoolIndex {
     return this.#index;
@@ -23,7 +23,7 @@ export class Roster {
   }
 
   /** The pools that the object was or is in. No holds: the object is gone, or cannot be read. */
-  put(key: string, held: readonly Held[]): ReadonlySet<string> {
+  put(key: string, held: readonly PoolHold[]): ReadonlySet<string> {
     const touched = new Set<string>();
     for (const pool of this.#poolsOf(this.#objects.get(key) ?? [])) {
       this.#byPool.get(pool)?.delete(key);
@@ -35,7 +35,7 @@ export class Roster {
     return touched;
   }
 
-  of(pool: string): Held[] {
+  of(pool: string): PoolHold[] {
     return [...(this.#byPool.get(pool)?.values() ?? [])].flat();
   }
 
@@ -44,11 +44,11 @@ export class Roster {
     return this.#byPool.get(pool)?.size ?? 0;
   }
 
-  *all(): IterableIterator<Held> {
+  *all(): IterableIterator<PoolHold> {
     for (const held of this.#objects.values()) yield* held;
   }
 
-  #enter(key: string, held: readonly Held[]): ReadonlySet<string> {
+  #enter(key: string, held: readonly PoolHold[]): ReadonlySet<string> {
     const pools = this.#poolsOf(held);
     for (const pool of pools) {
       const inPool = held.filter((each) => this.#index.of(each.hold, each.namespace).some((at) => at.key === pool));
@@ -59,7 +59,7 @@ export class Roster {
     return pools;
   }
 
-  #poolsOf(held: readonly Held[]): ReadonlySet<string> {
+  #poolsOf(held: readonly PoolHold[]): ReadonlySet<string> {
     return new Set(held.flatMap((each) => this.#index.of(each.hold, each.namespace).map((pool) => pool.key)));
   }
 }

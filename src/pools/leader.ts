@@ -1,5 +1,5 @@
 // The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
-import type { FollowedDefinitions } from "../cluster/definition-informer.ts";
+import type { DefinitionInformer } from "../cluster/definition-informer.ts";
 import { stateName } from "../cluster/state.ts";
 import type { Ledger } from "../ipam/ledger.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
@@ -8,10 +8,9 @@ import type { Runnable } from "../kube/process/stages.ts";
 import { Controller } from "../kube/queue/controller.ts";
 import { ReservationLedger } from "../ledger/reservation/reservation-ledger.ts";
 import type { PoolCaches } from "./caches.ts";
-import { KeptHolds } from "./coexistence/finalizers.ts";
+import { CoexistenceFinalizers } from "./coexistence/finalizers.ts";
 import { strayWords } from "./coexistence/verdict.ts";
-import { CooledDeleter } from "./cooldown-sweeper.ts";
-import type { Held } from "./held.ts";
+import { CooldownSweeper } from "./cooldown-sweeper.ts";
 import { type CollectorOptions, LeakCollector } from "./leaks/collector.ts";
 import type { PoolMetrics } from "./metrics.ts";
 import { FreeMapSweeper } from "./mirror/free-map-sweeper.ts";
@@ -19,6 +18,7 @@ import { FreeMapWriter } from "./mirror/free-map-writer.ts";
 import { MirrorWriter, type MirrorWriterOptions } from "./mirror/mirror-writer.ts";
 import { networksOf, type NetworkUse } from "./networks.ts";
 import { pauseOf } from "./pause.ts";
+import type { PoolHold } from "./pool-hold.ts";
 import type { Work } from "./rounds.ts";
 import { StateKeeper, type StateKeeperOptions } from "./state-keeper.ts";
 
@@ -29,7 +29,7 @@ export interface LeaderOptions
     Pick<StateKeeperOptions, "systemNamespace" | "lookBackMs" | "whereaboutsNamespaces">,
     Pick<MirrorWriterOptions, "entriesMax"> {
   readonly world: PoolCaches;
-  readonly definitions: FollowedDefinitions;
+  readonly definitions: DefinitionInformer;
   readonly events?: EventRecorder;
   readonly metrics?: PoolMetrics;
   readonly kubeMetrics?: KubeMetrics;
@@ -106,8 +106,8 @@ export class PoolsLeader {
       touchAll,
       work: [
         collector,
-        new CooledDeleter(this.#work),
-        new KeptHolds({ ...this.#work, coexistence: () => state.coexistence }),
+        new CooldownSweeper(this.#work),
+        new CoexistenceFinalizers({ ...this.#work, coexistence: () => state.coexistence }),
         new FreeMapSweeper({ ...this.#work, namespaces: () => this.#poolNamespaces() }),
       ],
     };
@@ -171,7 +171,7 @@ export class PoolsLeader {
   }
 
   /** Under the name that whereabouts gives it, so that existing searches find it. */
-  #tellPod({ hold }: Held, why: string): void {
+  #tellPod({ hold }: PoolHold, why: string): void {
     const { namespace, name, uid } = hold.owner;
     const pod = { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, ...(uid !== "" && { uid }) } };
     const words = `Freed the IP address ${hold.address} of ${hold.domain}: ${why}.`;

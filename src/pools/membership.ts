@@ -1,7 +1,7 @@
 // Which pools an address shows in: the one that its hold names, else every pool of its domain whose range has it. Pure.
 // An address may be in several pools where ranges overlap; it is taken in all of them. Not promised: that every hold has a
 // pool. A hold whose pool was deleted counts all the same, for those who free and for those who check.
-import { ApiError } from "../api/error.ts";
+import { ObjectError } from "../api/error.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import { parseDomain } from "../api/pools/domain.ts";
 import type { IPPool } from "../api/pools/ip-pool.ts";
@@ -9,7 +9,7 @@ import { poolNamesToRead, readPoolName } from "../api/pools/pool-name.ts";
 import { parseRange } from "../api/pools/range.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import { contains, type Cidr } from "../net/prefix.ts";
-import type { Held } from "./held.ts";
+import type { PoolHold } from "./pool-hold.ts";
 
 export interface PoolRange {
   readonly key: string;
@@ -34,7 +34,7 @@ export function poolRangeOf(pool: IPPool): PoolRange | undefined {
       node: annotations?.[`${holdfastGroup}/node`] ?? "",
     };
   } catch (error) {
-    if (error instanceof ApiError) return undefined;
+    if (error instanceof ObjectError) return undefined;
     throw error;
   }
 }
@@ -98,8 +98,8 @@ export class PoolIndex {
 }
 
 /** namespace/name of the pool -> what is held of it; what cools down is nobody's. */
-export function membersOf(all: Iterable<Held>, index: PoolIndex): Map<string, Held[]> {
-  const members = new Map<string, Held[]>();
+export function membersOf(all: Iterable<PoolHold>, index: PoolIndex): Map<string, PoolHold[]> {
+  const members = new Map<string, PoolHold[]>();
   for (const held of all) {
     if (held.cooling !== undefined) continue;
     for (const { key } of index.of(held.hold, held.namespace)) {

@@ -1,5 +1,5 @@
 // The leader's work on node slices, put together. Informers of nodes, reservations, holds and definitions come in: others follow them too.
-import type { FollowedDefinitions } from "../cluster/definition-informer.ts";
+import type { DefinitionInformer } from "../cluster/definition-informer.ts";
 import type { Presence } from "../cluster/node-presence.ts";
 import type { Node, StoredHold, StoredReservation } from "../cluster/resources.ts";
 import type { Informer } from "../kube/cache/informer.ts";
@@ -22,7 +22,7 @@ export interface SlicesOptions {
   readonly presence: Presence;
   readonly reservations: Informer<StoredReservation>;
   readonly holds: Informer<StoredHold>;
-  readonly definitions: FollowedDefinitions;
+  readonly definitions: DefinitionInformer;
   /** Who may cut ranges into slices, and how many. Default: definitions in the system namespace and in `default`, with the usual limits. */
   readonly cutRules?: CutRules;
   readonly events?: EventRecorder;

@@ -1,6 +1,6 @@
 // Which NodeSlicePool a wish has: the one that is there, or a new name (docs/decisions/0013). Pure. Promised: no two wishes get one pool;
 // a pool keeps its name as long as it is, since journals name their domain by it.
-import { ApiError } from "../api/error.ts";
+import { ObjectError } from "../api/error.ts";
 import { poolName } from "../api/pools/pool-name.ts";
 import { nodeSlicePoolName } from "../api/slices/slice-name.ts";
 import { type ExistingPool, poolOf, type Wish } from "./wishes.ts";
@@ -39,7 +39,7 @@ export function attempt(make: () => string): string | undefined {
   try {
     return make();
   } catch (error) {
-    if (error instanceof ApiError) return undefined;
+    if (error instanceof ObjectError) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 // What a test expects of an ApiError: its code, and what its sentence names.
-import { ApiError, type ApiErrorCode } from "../../src/api/error.ts";
+import { ObjectError, type ApiErrorCode } from "../../src/api/error.ts";
 
 export interface ApiRefusal {
   readonly code: ApiErrorCode;
@@ -12,7 +12,7 @@ export function apiRefusalOf(act: () => unknown): ApiRefusal {
   try {
     result = act();
   } catch (error) {
-    if (error instanceof ApiError) return { code: error.code, message: error.message };
+    if (error instanceof ObjectError) return { code: error.code, message: error.message };
     throw error;
   }
   throw new Error(`it was accepted, as ${JSON.stringify(result)}`);

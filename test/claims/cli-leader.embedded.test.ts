@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as marks from "../../src/api/claims/claim-marks.ts";
 import { planAdoption } from "../../src/claims/moves/adopt.ts";
 import { moveAll, type MovingReport } from "../../src/claims/moves/move-all.ts";
-import type { Verdict } from "../../src/claims/moves/move.ts";
-import type { Books } from "../../src/claims/moves/snapshot-index.ts";
+import type { MoveDecision } from "../../src/claims/moves/move.ts";
+import type { SnapshotIndex } from "../../src/claims/moves/snapshot-index.ts";
 import { planTakeover } from "../../src/claims/moves/takeover.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
@@ -21,7 +21,7 @@ afterEach(() => stage.close());
 
 const address = () => [...stage.node.given.values()][0];
 
-function move(plan: (books: Books) => readonly Verdict[]): Promise<MovingReport> {
+function move(plan: (books: SnapshotIndex) => readonly MoveDecision[]): Promise<MovingReport> {
   return moveAll(movingOptions(stage.client, plan));
 }
 

@@ -1,13 +1,16 @@
 // A move as the commands make it, in this process, so that a story can stand in its way.
 import type { MovingOptions } from "../../src/claims/moves/move-all.ts";
-import type { Verdict } from "../../src/claims/moves/move.ts";
-import type { Books } from "../../src/claims/moves/snapshot-index.ts";
+import type { MoveDecision } from "../../src/claims/moves/move.ts";
+import type { SnapshotIndex } from "../../src/claims/moves/snapshot-index.ts";
 import { readClaims } from "../../src/claims/moves/snapshot.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 
-export function movingOptions(client: KubeClient, plan: (books: Books) => readonly Verdict[]): MovingOptions {
+export function movingOptions(
+  client: KubeClient,
+  plan: (books: SnapshotIndex) => readonly MoveDecision[],
+): MovingOptions {
   const { signal } = new AbortController();
   return {
     client,

@@ -8,7 +8,7 @@ import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject, KubeObject } from "../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { listHolds, type ReadHold } from "../../src/ledger/reservation/list-holds.ts";
+import { listHolds, type ListedHold } from "../../src/ledger/reservation/list-holds.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { until } from "../lab/wait.ts";
 import { tellState } from "../ledger/told-state.ts";
@@ -196,8 +196,8 @@ export class CliStage {
     return this.hold(address, owner, { note: { identity, pool: `${system}/10.0.0.0-24` } });
   }
 
-  async held(): Promise<ReadHold[]> {
-    const found: ReadHold[] = [];
+  async held(): Promise<ListedHold[]> {
+    const found: ListedHold[] = [];
     for await (const each of listHolds(this.client)) if (each.unreadable === undefined) found.push(each);
     return found.toSorted((a, b) => (`${a.hold.address}` < `${b.hold.address}` ? -1 : 1));
   }

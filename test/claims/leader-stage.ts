@@ -13,7 +13,7 @@ import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
-import { listHolds, type ReadHold } from "../../src/ledger/reservation/list-holds.ts";
+import { listHolds, type ListedHold } from "../../src/ledger/reservation/list-holds.ts";
 import { silent } from "../../src/log/log.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
@@ -141,8 +141,8 @@ export class Stage {
     }
   }
 
-  async held(): Promise<readonly ReadHold[]> {
-    const found: ReadHold[] = [];
+  async held(): Promise<readonly ListedHold[]> {
+    const found: ListedHold[] = [];
     for await (const each of listHolds(this.client)) if (each.unreadable === undefined) found.push(each);
     return found;
   }

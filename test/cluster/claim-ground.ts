@@ -4,7 +4,7 @@ import { claimDefinition } from "../../src/claims/crd.ts";
 import { connect, type Connection } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
-import { listHolds, type ReadHold } from "../../src/ledger/reservation/list-holds.ts";
+import { listHolds, type ListedHold } from "../../src/ledger/reservation/list-holds.ts";
 import { claims } from "../claims/claim-objects.ts";
 import { kubevirtCrds } from "../claims/kubevirt/crds.ts";
 import { find } from "../claims/kubevirt/edit.ts";
@@ -164,7 +164,7 @@ export class ClaimGround {
   }
 
   /** Undefined: nobody holds it; it may rest. */
-  async hold(address: string): Promise<ReadHold["hold"] | undefined> {
+  async hold(address: string): Promise<ListedHold["hold"] | undefined> {
     for await (const each of listHolds(this.client)) {
       if (each.unreadable !== undefined) throw new Error(each.unreadable);
       if (String(each.hold.address) === address) return each.hold;

@@ -6,7 +6,7 @@ import { removeObject } from "../../src/ledger/reservation/guarded-delete.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { KeptHolds } from "../../src/pools/coexistence/finalizers.ts";
+import { CoexistenceFinalizers } from "../../src/pools/coexistence/finalizers.ts";
 import { podOwner, type Stage, system } from "./stage.ts";
 import { Watching, whileTimePasses } from "./watching.ts";
 
@@ -453,7 +453,7 @@ export function leakStories(stage: () => Stage): void {
     let coexistence = true;
     const { world, clock } = watching;
     const { client } = stage();
-    const kept = new KeptHolds({ world, client, clock, log: silent, coexistence: () => coexistence });
+    const kept = new CoexistenceFinalizers({ world, client, clock, log: silent, coexistence: () => coexistence });
     const round = async () => {
       await watching.caughtUp();
       return kept.round(watching.signal);

@@ -15,7 +15,7 @@ import { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { KeptHolds } from "../../src/pools/coexistence/finalizers.ts";
+import { CoexistenceFinalizers } from "../../src/pools/coexistence/finalizers.ts";
 import { networksOf } from "../../src/pools/networks.ts";
 import { StateKeeper } from "../../src/pools/state-keeper.ts";
 import { until } from "../conformance/api/until.ts";
@@ -286,7 +286,13 @@ export function stateStories(stage: () => Stage): void {
       await using watching = new Watching(stage());
       await watching.caughtUp();
       const { world, clock } = watching;
-      const kept = new KeptHolds({ world, clock, client: stage().client, log: silent, coexistence: () => true });
+      const kept = new CoexistenceFinalizers({
+        world,
+        clock,
+        client: stage().client,
+        log: silent,
+        coexistence: () => true,
+      });
       await kept.round(watching.signal);
       await watching.caughtUp();
       await keeper(watching).look(watching.signal);
@@ -333,7 +339,7 @@ export function stateStories(stage: () => Stage): void {
       expect(await look()).toMatchObject({ word: { word: "on", by: "anna" }, inForce: "on", unaware: [] });
       const { world, clock } = watching;
       const common = { world, clock, client: stage().client, log: silent };
-      await new KeptHolds({ ...common, coexistence: () => true }).round(watching.signal);
+      await new CoexistenceFinalizers({ ...common, coexistence: () => true }).round(watching.signal);
       const value = { id: "", podref: "shop/a", ifname: "net1", uid: "u5" };
       const operations = [{ op: "add", path: "/spec/allocations/5", value }] as const;
       await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
@@ -365,7 +371,7 @@ export function stateStories(stage: () => Stage): void {
       expect(await state()).toMatchObject({ coexistence: true });
       const { world, clock } = watching;
       const common = { world, clock, client: stage().client, log: silent };
-      await new KeptHolds({ ...common, coexistence: () => true }).round(watching.signal);
+      await new CoexistenceFinalizers({ ...common, coexistence: () => true }).round(watching.signal);
       await watching.caughtUp();
       await lose();
       await keeper(watching).look(watching.signal);
@@ -373,7 +379,7 @@ export function stateStories(stage: () => Stage): void {
     });
 
     const keptHolds = ({ world, clock }: Watching) =>
-      new KeptHolds({ world, clock, client: stage().client, log: silent, coexistence: () => true });
+      new CoexistenceFinalizers({ world, clock, client: stage().client, log: silent, coexistence: () => true });
     const finalized = async () =>
       (await stage().client.list(kinds.reservations)).items.filter(({ metadata }) => metadata.finalizers !== undefined);
     const readData = async () => (await fetchState(stage().client, { namespace: system }))?.data;
@@ -514,7 +520,13 @@ export function stateStories(stage: () => Stage): void {
       await watching.caughtUp();
       let isActive = false;
       const { world, clock } = watching;
-      const kept = new KeptHolds({ world, clock, client: stage().client, log: silent, coexistence: () => isActive });
+      const kept = new CoexistenceFinalizers({
+        world,
+        clock,
+        client: stage().client,
+        log: silent,
+        coexistence: () => isActive,
+      });
       expect(await kept.round(watching.signal)).toBe(0);
       isActive = true;
       expect(await kept.round(watching.signal)).toBe(2);

@@ -4,7 +4,7 @@ import type { Domain, Hold } from "../../ipam/ledger.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { Address } from "../../net/address.ts";
 import { NetError } from "../../net/error.ts";
-import { ApiError } from "../error.ts";
+import { ObjectError } from "../error.ts";
 import { apiVersionOf } from "../kind.ts";
 import { describeObject } from "../metadata.ts";
 import { legalName } from "../name.ts";
@@ -19,7 +19,7 @@ import { versionOf } from "./version.ts";
 export function holdName(domain: Domain, address: Address): string {
   const parts = parseDomain(domain);
   if (parts.scope === "network") {
-    throw new ApiError(
+    throw new ObjectError(
       "bad-domain",
       `${JSON.stringify(domain)} is a network: record ${address} as an OverlappingRangeIPReservation, which whereabouts sees.`,
     );
@@ -55,7 +55,7 @@ export function holdOfObject({ metadata, spec }: HoldObject): Hold {
   const address = addressOf(object, spec.address);
   const wanted = holdName(spec.domain, address);
   if (metadata.name !== wanted) {
-    throw new ApiError(
+    throw new ObjectError(
       "bad-object",
       `${object} says domain ${spec.domain} and address ${address}, and would be named ${wanted}: delete it, it holds nothing.`,
     );
@@ -74,6 +74,6 @@ function addressOf(object: string, text: string): Address {
     return parseAddress(text);
   } catch (error) {
     if (!(error instanceof NetError)) throw error;
-    throw new ApiError("bad-object", `${object}: spec.address: ${error.message}`, { cause: error });
+    throw new ObjectError("bad-object", `${object}: spec.address: ${error.message}`, { cause: error });
   }
 }

@@ -5,7 +5,7 @@
 // no pod) stands in annotations; whereabouts ignores them.
 import type { Hold } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
-import { ApiError } from "../error.ts";
+import { ObjectError } from "../error.ts";
 import { apiVersionOf } from "../kind.ts";
 import { describeObject } from "../metadata.ts";
 import { formatDomain, parseDomain } from "../pools/domain.ts";
@@ -27,7 +27,7 @@ import { versionOf } from "./version.ts";
 export function reservationOf(hold: Omit<Hold, "version">, namespace: string, node?: string): Reservation {
   const domain = parseDomain(hold.domain);
   if (domain.scope !== "network") {
-    throw new ApiError(
+    throw new ObjectError(
       "bad-domain",
       `${hold.domain} has no OverlappingRangeIPReservations, only networks have: record ${hold.address} as a Hold.`,
     );
@@ -98,13 +98,13 @@ function meaningOf({ metadata }: Reservation, { networks }: HoldReadingOptions):
   if (only !== undefined) return only;
   const object = describeObject("OverlappingRangeIPReservation", metadata);
   if (readings.length === 0) {
-    throw new ApiError(
+    throw new ObjectError(
       "bad-name",
       `${object}: the name does not end with an address, so it holds none. Delete it if nobody knows it.`,
     );
   }
   const meanings = readings.map(({ network, address }) => `${address} of network ${JSON.stringify(network)}`);
-  throw new ApiError(
+  throw new ObjectError(
     "ambiguous-name",
     `${object}: the name can mean ${meanings.join(" or ")}. Annotate it with ${networkAnnotation}, or keep all of them.`,
   );
@@ -120,7 +120,7 @@ function ownerOf({ metadata, spec }: Reservation): Owner {
 /** A word that a later release knows: taken for a pod, its owner would be looked for among pods, and its address freed. */
 function kindOf(metadata: Reservation["metadata"], kind = "pod"): Owner["kind"] {
   if (kind === "pod" || kind === "claim" || kind === "nic") return kind;
-  throw new ApiError(
+  throw new ObjectError(
     "bad-object",
     `${describeObject("OverlappingRangeIPReservation", metadata)}: ${ownerKindAnnotation} is ${JSON.stringify(kind)}, which is none of pod, ` +
       "claim and nic. Its address stays held; the release that wrote it can free it.",

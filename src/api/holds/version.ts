@@ -1,6 +1,6 @@
 // The version of a hold that is an object: its uid and its resourceVersion in one opaque string. The resourceVersion alone
 // would do for one object; the uid keeps a deletion from hitting a later object of the same name.
-import { ApiError } from "../error.ts";
+import { ObjectError } from "../error.ts";
 import { describeObject, type Identified } from "../metadata.ts";
 
 /** What a guarded delete sends as its preconditions. */
@@ -12,7 +12,7 @@ export interface Preconditions {
 export function versionOf(kind: string, metadata: Identified): string {
   const { uid, resourceVersion } = metadata;
   if (uid && resourceVersion) return `${uid}@${resourceVersion}`;
-  throw new ApiError(
+  throw new ObjectError(
     "bad-version",
     `${describeObject(kind, metadata)} has no ${uid ? "resourceVersion" : "uid"}: it did not come from an API server. Read it from there.`,
   );
@@ -21,7 +21,7 @@ export function versionOf(kind: string, metadata: Identified): string {
 export function preconditionsOf(version: string): Preconditions {
   const at = version.lastIndexOf("@");
   if (at > 0 && at < version.length - 1) return { uid: version.slice(0, at), resourceVersion: version.slice(at + 1) };
-  throw new ApiError(
+  throw new ObjectError(
     "bad-version",
     `${JSON.stringify(version)} is no version of a hold in the API: take it from the hold that was read or answered.`,
   );

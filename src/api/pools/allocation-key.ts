@@ -4,7 +4,7 @@
 // have meant by the key. Without host bits in spec.range, and with 64 host bits or fewer, there is no other.
 import { type Address, distance, equal, minus, plus } from "../../net/address.ts";
 import { contains, type Cidr } from "../../net/prefix.ts";
-import { ApiError } from "../error.ts";
+import { ObjectError } from "../error.ts";
 import { whereaboutsOffsetBits, whereaboutsOrigins } from "./whereabouts-offset.ts";
 
 /** whereabouts reads offsets as signed 64-bit numbers. */
@@ -18,21 +18,21 @@ export interface KeyOptions {
 export function allocationKey(range: Cidr, address: Address, { forWhereabouts = false }: KeyOptions = {}): string {
   const written = `${range.address}/${range.prefix.length}`;
   if (!contains(range.prefix, address)) {
-    throw new ApiError(
+    throw new ObjectError(
       "not-in-range",
       `${address} is not in the pool's spec.range ${written}: it belongs into another pool.`,
     );
   }
   const offset = distance(range.address, address);
   if (offset < 0n) {
-    throw new ApiError(
+    throw new ObjectError(
       "not-in-range",
       `${address} is below ${range.address}, from which spec.range ${written} counts, and no key can say it: ` +
         `exclude it, or move the pool to ${range.prefix}.`,
     );
   }
   if (forWhereabouts && offset >= whereaboutsLimit) {
-    throw new ApiError(
+    throw new ObjectError(
       "offset-too-large",
       `${address} is ${offset} after ${range.address}, and whereabouts reads offsets below 2^63 only: ` +
         "choose a lower address while whereabouts is active in this cluster.",

@@ -4,7 +4,7 @@
 // it. Where they are not, each pool is a domain of its own. A VM network is always one. Of a sliced range each node has a domain of its
 // own, in its journal, named by the NodeSlicePool: no other node gives these addresses.
 import type { Domain } from "../../ipam/ledger.ts";
-import { ApiError } from "../error.ts";
+import { ObjectError } from "../error.ts";
 
 export type DomainParts =
   | { readonly scope: "network"; readonly network: string }
@@ -33,7 +33,7 @@ export function parseDomain(domain: Domain): DomainParts {
   if ((scope === "pool" || scope === "vm-network" || scope === "slice") && namespace && name && more.length === 0) {
     return { scope, namespace, name };
   }
-  throw new ApiError(
+  throw new ObjectError(
     "bad-domain",
     `${JSON.stringify(domain)} is no domain: it is network:NAME, pool:NAMESPACE/NAME, slice:NAMESPACE/NAME or vm-network:NAMESPACE/NAME.`,
   );

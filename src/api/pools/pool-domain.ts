@@ -3,7 +3,7 @@
 // The records of a domain arbitrate (decision 0011). Two networks that use one pool, the one with enable_overlapping_ranges and the
 // other without, would have two arbiters, and an address could be given by both. So the first that uses the pool marks it.
 import type { Domain } from "../../ipam/ledger.ts";
-import { ApiError } from "../error.ts";
+import { ObjectError } from "../error.ts";
 import { adoptedAnnotation, domainAnnotation } from "../holds/hold-marks.ts";
 import { domainOfPool, type DomainRule, formatDomain, parseDomain } from "./domain.ts";
 
@@ -18,7 +18,7 @@ export function markedDomain({ metadata }: Annotated): Domain | undefined {
     parseDomain(domain);
     return domain;
   } catch (error) {
-    if (error instanceof ApiError) return undefined;
+    if (error instanceof ObjectError) return undefined;
     throw error;
   }
 }

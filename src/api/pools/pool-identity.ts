@@ -1,7 +1,7 @@
 // Whether a pool that was found by its name is the one that was meant. Names of different pools can be equal (pool-name.ts);
 // two networks that share a pool without knowing it would be one domain, or worse, two ranges under one set of offsets.
 import { compare } from "../../net/address.ts";
-import { ApiError } from "../error.ts";
+import { ObjectError } from "../error.ts";
 import { networkAnnotation } from "../holds/hold-marks.ts";
 import { holdfastGroup } from "../kind.ts";
 import { describeObject } from "../metadata.ts";
@@ -31,7 +31,7 @@ export function assertPoolIs(pool: IPPool, identity: PoolIdentity): void {
   if (same) return;
   const { [networkAnnotation]: network, [nodeAnnotation]: node } = annotations;
   const has = [`range ${pool.spec.range}`, network && `network ${network}`, node && `node ${node}`].filter(Boolean);
-  throw new ApiError(
+  throw new ObjectError(
     "name-taken",
     `${describeObject("IPPool", pool.metadata)} has ${has.join(", ")}; wanted is ${describeIdentity(identity)}, ` +
       "whose name is the same. Change network_name, or choose another pool_naming.",

@@ -11,7 +11,7 @@
 import type { Address } from "../../net/address.ts";
 import { NetError } from "../../net/error.ts";
 import { type Cidr, parseCidr, type Prefix } from "../../net/prefix.ts";
-import { ApiError } from "../error.ts";
+import { ObjectError } from "../error.ts";
 import { isLegalName, legalName } from "../name.ts";
 
 export const poolNamings = ["whereabouts", "slices", "network"] as const;
@@ -89,7 +89,7 @@ function partsOf({ range, network, node }: PoolIdentity, naming: PoolNaming): st
       return network === "" ? [text, node] : [network, node];
     case "network":
       if (network !== "") return [network, node];
-      throw new ApiError(
+      throw new ObjectError(
         "bad-name",
         `pool_naming "network" names pools by network_name, and range ${range} has none: set network_name, or choose pool_naming "whereabouts".`,
       );

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 import { NetError } from "../../net/error.ts";
 import { type Cidr, parseCidr } from "../../net/prefix.ts";
-import { ApiError } from "../error.ts";
+import { ObjectError } from "../error.ts";
 
 /** Leading zeros allowed, ::ffff:a.b.c.d is IPv4, host bits kept. */
 export function parseRange(text: string): Cidr {
@@ -11,7 +11,7 @@ export function parseRange(text: string): Cidr {
     return parseCidr(text, { sloppy: true, unmap: true });
   } catch (error) {
     if (!(error instanceof NetError)) throw error;
-    throw new ApiError("bad-range", `spec.range: ${error.message}`, { cause: error });
+    throw new ObjectError("bad-range", `spec.range: ${error.message}`, { cause: error });
   }
 }
 
@@ -23,7 +23,7 @@ function isRange(text: string): boolean {
     parseRange(text);
     return true;
   } catch (error) {
-    if (error instanceof ApiError) return false;
+    if (error instanceof ObjectError) return false;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 // Names around node slices: the NodeSlicePool of a network, and the Leases that whereabouts takes (and that a tool must take
 // to keep it out).
 import type { Prefix } from "../../net/prefix.ts";
-import { ApiError } from "../error.ts";
+import { ObjectError } from "../error.ts";
 import { legalName } from "../name.ts";
 import { type PoolIdentity, poolName } from "../pools/pool-name.ts";
 
@@ -18,7 +18,7 @@ export function nodeSlicePoolName({ network, configuration, range }: SlicedNetwo
   const name = network === "" ? configuration : network;
   if (name !== "")
     return legalName("NodeSlicePool", name, network === "" ? "the configuration's name" : "network_name");
-  throw new ApiError(
+  throw new ObjectError(
     "bad-name",
     `The sliced range ${range} has neither network_name nor a configuration name: set one, its NodeSlicePool is named by it.`,
   );

@@ -10,7 +10,7 @@ import type { KubeObject } from "../object.ts";
 import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
 import type { Context } from "../request/context.ts";
 import { selects } from "../selector.ts";
-import { ApiError, badRequest, forbidden } from "../status.ts";
+import { StatusError, badRequest, forbidden } from "../status.ts";
 import type { Reason } from "../status.ts";
 import type { Store } from "../store/store.ts";
 import type { CallWebhook } from "./call.ts";
@@ -127,7 +127,7 @@ export class Admission {
       if (webhook.isIgnoredOnFailure) return undefined;
       const said = cause instanceof Error ? cause.message : String(cause);
       const message = `Internal error occurred: failed calling webhook ${JSON.stringify(webhook.name)}: failed to call webhook: ${said}`;
-      throw new ApiError(500, "InternalError", message, { causes: [{ message: said }] }, { cause });
+      throw new StatusError(500, "InternalError", message, { causes: [{ message: said }] }, { cause });
     }
     review.context.warnings.push(...digList(response, "warnings").filter((warning) => typeof warning === "string"));
     if (response["allowed"] !== true) throw denied(webhook, response);
@@ -213,13 +213,13 @@ function responseOf(reply: JsonObject, uid: string): JsonObject {
   return response;
 }
 
-function denied(webhook: Webhook, response: JsonObject): ApiError {
+function denied(webhook: Webhook, response: JsonObject): StatusError {
   const code = dig(response, "status", "code");
   const why = digString(response, "status", "message") ?? digString(response, "status", "reason");
   const message = `admission webhook ${JSON.stringify(webhook.name)} denied the request${why === undefined ? " without explanation" : `: ${why}`}`;
   const status = typeof code === "number" && code >= 400 && code < 600 ? code : 400;
   const reason = digString(response, "status", "reason") ?? "";
-  return new ApiError(status, reason as Reason, message);
+  return new StatusError(status, reason as Reason, message);
 }
 
 function patched(webhook: Webhook, object: KubeObject, response: JsonObject): KubeObject {
@@ -231,6 +231,6 @@ function patched(webhook: Webhook, object: KubeObject, response: JsonObject): Ku
   } catch (cause) {
     const said = cause instanceof Error ? cause.message : String(cause);
     const message = `Internal error occurred: the patch of webhook ${JSON.stringify(webhook.name)} does not apply: ${said}`;
-    throw new ApiError(500, "InternalError", message, undefined, { cause });
+    throw new StatusError(500, "InternalError", message, undefined, { cause });
   }
 }

@@ -3,12 +3,12 @@ import { request } from "node:https";
 
 import type { JsonObject } from "../json.ts";
 import { isObject } from "../json.ts";
-import type { Target } from "./target.ts";
+import type { AdmissionTarget } from "./target.ts";
 
 /** A response carries a patch of one object at most: twice the object limit, in base64 (4/3), leaves room for the rest. */
 const replyBytesMax = 4 * 1024 * 1024;
 
-interface WebhookCall extends Target {
+interface WebhookCall extends AdmissionTarget {
   readonly caBundle: string | undefined;
   readonly timeoutMs: number;
   readonly body: string;

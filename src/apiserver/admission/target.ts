@@ -4,7 +4,7 @@ import { dig, digList, digString, isObject } from "../json.ts";
 import type { Store } from "../store/store.ts";
 import type { Webhook } from "./webhook.ts";
 
-export interface Target {
+export interface AdmissionTarget {
   readonly url: string;
   /** The name that the certificate must have, where it is not the url's. */
   readonly serverName?: string;
@@ -14,7 +14,7 @@ export interface Target {
 }
 
 /** Throws a sentence in the real server's words where there is no way. */
-export function targetOf({ url, service, timeoutMs }: Webhook, store: Store): Target {
+export function targetOf({ url, service, timeoutMs }: Webhook, store: Store): AdmissionTarget {
   if (service === undefined) return { url: url ?? "" };
   const { namespace, name, path, port } = service;
   const serverName = `${name}.${namespace}.svc`;

@@ -4,7 +4,7 @@ import type { JsonObject } from "../json.ts";
 import { equal } from "../json.ts";
 import type { KubeObject, ManagedFields } from "../object.ts";
 import type { Schema } from "../schema/schema.ts";
-import { ApiError } from "../status.ts";
+import { StatusError } from "../status.ts";
 import type { Cause } from "../status.ts";
 import { differenceOf, inWords, readFields, statedIn, writeFields } from "./fields.ts";
 import type { Difference, Fields } from "./fields.ts";
@@ -191,5 +191,5 @@ function refuse(others: readonly Owner[], changed: Fields): void {
   }
   if (causes.length === 0) return;
   const count = `${causes.length} conflict${causes.length === 1 ? "" : "s"}`;
-  throw new ApiError(409, "Conflict", `Apply failed with ${count}: ${lines.join("\n")}`, { causes });
+  throw new StatusError(409, "Conflict", `Apply failed with ${count}: ${lines.join("\n")}`, { causes });
 }

@@ -9,7 +9,7 @@ import type { Resource } from "../registry/resource.ts";
 import { foregroundFinalizer, orphanFinalizer, removeNow } from "../request/delete.ts";
 import type { DeleteOptions } from "../request/delete.ts";
 import { isFinished } from "../request/write.ts";
-import type { Change, Entry, Place } from "../store/entry.ts";
+import type { Change, Entry, StoredPlace } from "../store/entry.ts";
 import { keyOf } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
@@ -30,7 +30,7 @@ export class Caretaker {
   readonly #clock: Clock;
   readonly #owners: Owners;
   /** Key: resource and namespace/name. Each place once, however often it was touched. */
-  readonly #queue = new Map<string, Place>();
+  readonly #queue = new Map<string, StoredPlace>();
   #running: Promise<void> | undefined;
   /** Aborted when the API closes. */
   readonly #stop = new AbortController();
@@ -74,7 +74,7 @@ export class Caretaker {
     }
   }
 
-  #add(place: Place): void {
+  #add(place: StoredPlace): void {
     this.#queue.set(`${place.resource} ${keyOf(place.namespace, place.name)}`, place);
   }
 
@@ -94,7 +94,7 @@ export class Caretaker {
     }
   }
 
-  async #careFor(place: Place): Promise<void> {
+  async #careFor(place: StoredPlace): Promise<void> {
     const entry = this.#store.get(place);
     if (entry === undefined) return;
     try {
@@ -105,7 +105,7 @@ export class Caretaker {
     }
   }
 
-  async #retry(place: Place): Promise<void> {
+  async #retry(place: StoredPlace): Promise<void> {
     if (!(await sleep(this.#clock, retryDelayMs, this.#stop.signal))) return;
     this.#add(place);
     this.#start();
@@ -120,7 +120,7 @@ export class Caretaker {
     this.#stop.abort();
   }
 
-  #decide(transaction: Transaction, place: Place): void {
+  #decide(transaction: Transaction, place: StoredPlace): void {
     const entry = transaction.get(place);
     if (entry === undefined) return;
     const { metadata } = entry.object;
@@ -151,7 +151,7 @@ export class Caretaker {
     }
   }
 
-  #resourceOf(place: Place): Resource | undefined {
+  #resourceOf(place: StoredPlace): Resource | undefined {
     return this.#registry.stored().find((resource) => resource.storage === place.resource);
   }
 

@@ -1,12 +1,12 @@
 // Who depends on whom: for each uid that some owner reference names, the objects that name it.
 import type { OwnerReference } from "../object.ts";
-import type { Change, Entry, Place } from "../store/entry.ts";
+import type { Change, Entry, StoredPlace } from "../store/entry.ts";
 import { keyOf } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
 
 export class Owners {
   /** Owner's uid -> (resource and key of a dependent -> where it is). */
-  readonly #dependents = new Map<string, Map<string, Place>>();
+  readonly #dependents = new Map<string, Map<string, StoredPlace>>();
 
   constructor(store: Store) {
     for (const resource of store.resources()) {
@@ -19,12 +19,12 @@ export class Owners {
     if (change.type !== "DELETED") this.#add(change.entry);
   }
 
-  dependentsOf(uid: string): Place[] {
+  dependentsOf(uid: string): StoredPlace[] {
     return [...(this.#dependents.get(uid)?.values() ?? [])];
   }
 
   /** Every object that names an owner. */
-  *all(): Generator<Place> {
+  *all(): Generator<StoredPlace> {
     for (const dependents of this.#dependents.values()) yield* dependents.values();
   }
 
@@ -45,7 +45,7 @@ export class Owners {
   }
 }
 
-const idOf = (place: Place) => `${place.resource} ${keyOf(place.namespace, place.name)}`;
+const idOf = (place: StoredPlace) => `${place.resource} ${keyOf(place.namespace, place.name)}`;
 
 /** Most objects have no owner: their text tells without parsing it. */
 export function ownersOf(entry: Entry): readonly OwnerReference[] {

@@ -1,7 +1,7 @@
 // RFC 6902, with the real server's habits: `test` with a null value passes where nothing is, `add` to an existing key overwrites it.
 import type { JsonValue } from "../json.ts";
 import { assign, clone, equal, isObject, writeJson } from "../json.ts";
-import { ApiError, badRequest } from "../status.ts";
+import { StatusError, badRequest } from "../status.ts";
 
 /** The real server's own bound; it keeps one request from growing an object step by step without end. */
 const operationsMax = 10_000;
@@ -16,14 +16,19 @@ interface Operation {
 }
 
 /** Said of operations that do not fit the object; the real server gives no more than this. */
-function refused(detail: string): ApiError {
-  return new ApiError(422, "Invalid", `the server rejected our request due to an error in our request: ${detail}`, {});
+function refused(detail: string): StatusError {
+  return new StatusError(
+    422,
+    "Invalid",
+    `the server rejected our request due to an error in our request: ${detail}`,
+    {},
+  );
 }
 
 export function parseJsonPatch(body: JsonValue): readonly Operation[] {
   if (!Array.isArray(body)) throw badRequest("a JSON patch is a list of operations (RFC 6902)");
   if (body.length > operationsMax) {
-    throw new ApiError(
+    throw new StatusError(
       413,
       "RequestEntityTooLarge",
       `The allowed maximum operations in a JSON patch is ${operationsMax}, got ${body.length}`,

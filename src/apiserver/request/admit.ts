@@ -13,10 +13,10 @@ import { duplicateFields } from "../schema/duplicates.ts";
 import { prune, pruneMetadata } from "../schema/prune.ts";
 import { validate } from "../schema/validate.ts";
 import { badRequest, fieldError, invalid } from "../status.ts";
-import type { ApiError, FieldError } from "../status.ts";
+import type { StatusError, FieldError } from "../status.ts";
 import type { FieldValidation } from "./context.ts";
 
-function undecodable(resource: Resource, detail: string, options?: ErrorOptions): ApiError {
+function undecodable(resource: Resource, detail: string, options?: ErrorOptions): StatusError {
   const { kind, version } = resource;
   return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${detail}`, options);
 }

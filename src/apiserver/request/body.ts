@@ -7,7 +7,7 @@ import { digString, isObject, parseJson, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
-import { ApiError, badRequest, fieldError, invalid } from "../status.ts";
+import { StatusError, badRequest, fieldError, invalid } from "../status.ts";
 
 /** The real server's limit on a request's body. */
 export const bodyBytesMax = 3 * 1024 * 1024;
@@ -16,7 +16,7 @@ export function readBody(body: Uint8Array | string | undefined): string {
   if (body === undefined) return "";
   const size = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
   if (size > bodyBytesMax) {
-    throw new ApiError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`);
+    throw new StatusError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`);
   }
   return typeof body === "string" ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
 }
@@ -82,7 +82,7 @@ const said = (cause: unknown) => (cause instanceof Error ? cause.message : Strin
 /** The object in a create or update, its kind checked against the path's. */
 export function parseObject(text: string, type: string, resource: Resource): KubeObject {
   if (type !== "" && type !== "application/json" && type !== "application/yaml") {
-    throw new ApiError(
+    throw new StatusError(
       415,
       "UnsupportedMediaType",
       "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml",

@@ -2,7 +2,7 @@
 import type { JsonValue } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";
 import { fieldError, invalidOptions } from "../status.ts";
-import type { Place } from "../store/entry.ts";
+import type { StoredPlace } from "../store/entry.ts";
 
 export interface User {
   readonly username: string;
@@ -24,7 +24,7 @@ export interface Context {
   readonly warnings: string[];
 }
 
-export function placeOf(context: Context, name = context.name): Place {
+export function placeOf(context: Context, name = context.name): StoredPlace {
   return { resource: context.resource.storage, namespace: context.namespace, name };
 }
 

@@ -6,7 +6,7 @@ import type { KubeObject } from "../object.ts";
 import { crdFinalizer } from "../registry/crd.ts";
 import type { Resource } from "../registry/resource.ts";
 import { conflict, fieldError, forbidden, invalidOptions, notFound } from "../status.ts";
-import type { Entry, Place } from "../store/entry.ts";
+import type { Entry, StoredPlace } from "../store/entry.ts";
 import type { Transaction } from "../store/transaction.ts";
 import { isDryRun, placeOf } from "./context.ts";
 import type { Context } from "./context.ts";
@@ -88,7 +88,7 @@ export async function remove(
 /** The deletion itself, inside a write. Also used by the garbage collector. */
 export function removeNow(
   transaction: Transaction,
-  place: Place,
+  place: StoredPlace,
   resource: Resource,
   options: DeleteOptions,
   nowMs: number,

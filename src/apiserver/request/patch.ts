@@ -10,7 +10,7 @@ import { applyMergePatch } from "../patch/merge-patch.ts";
 import { applyStrategicPatch } from "../patch/strategic.ts";
 import { apiVersion } from "../registry/resource.ts";
 import { DecodeError } from "../schema/decode.ts";
-import { ApiError, badRequest, conflict, fieldError, invalid, invalidOptions, notFound } from "../status.ts";
+import { StatusError, badRequest, conflict, fieldError, invalid, invalidOptions, notFound } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { normalise } from "./admit.ts";
 import { asObject, parseBody } from "./body.ts";
@@ -21,8 +21,8 @@ import type { Writing } from "./write.ts";
 
 const applyType = "application/apply-patch+yaml";
 
-function unsupported(types: string): ApiError {
-  return new ApiError(
+function unsupported(types: string): StatusError {
+  return new StatusError(
     415,
     "UnsupportedMediaType",
     `the body of the request was in an unknown format - accepted media types include: ${types}`,
@@ -43,12 +43,12 @@ export async function patch(
   try {
     return { entry: await update(writing, context, { transform }), created: false };
   } catch (error) {
-    throw error instanceof ApiError && error.cause instanceof DecodeError ? unfitting(text, error.cause) : error;
+    throw error instanceof StatusError && error.cause instanceof DecodeError ? unfitting(text, error.cause) : error;
   }
 }
 
 /** The object that a patch leaves has a value of a wrong type. */
-function unfitting(text: string, cause: DecodeError): ApiError {
+function unfitting(text: string, cause: DecodeError): StatusError {
   return invalid({ group: "", plural: "", kind: "" }, "", [fieldError.invalid("patch", text, cause.message)]);
 }
 
@@ -99,7 +99,7 @@ async function apply(writing: Writing, context: Context, body: JsonValue): Promi
     unknown === undefined ? duplicateIn(config, resource.schema) : `.${unknown}: field not declared in schema`;
   if (fault !== undefined) {
     const what = `${context.namespace === "" ? "" : `${context.namespace}/`}${context.name}; ${apiVersion(resource)}, Kind=${resource.kind}`;
-    throw new ApiError(500, "", `failed to create typed patch object (${what}): ${fault}`);
+    throw new StatusError(500, "", `failed to create typed patch object (${what}): ${fault}`);
   }
   const quiet: Context = { ...context, query: ignoring(query), warnings: [] };
   const by = () => managerOf(writing, context);
@@ -132,7 +132,7 @@ async function applyToNothing(
   try {
     return await create(writing, context, made, false);
   } catch (error) {
-    if (error instanceof ApiError && error.reason === "AlreadyExists") return undefined;
+    if (error instanceof StatusError && error.reason === "AlreadyExists") return undefined;
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from "../json.ts";
 import { builtinResources, reviewKinds } from "../registry/builtin.ts";
 import { apiVersion as versionOf } from "../registry/resource.ts";
 import { decodeMessage, openEnvelope, ProtobufError } from "../schema/protobuf.ts";
-import { ApiError, badRequest } from "../status.ts";
+import { StatusError, badRequest } from "../status.ts";
 
 export const protobufType = "application/vnd.kubernetes.protobuf";
 
@@ -32,7 +32,7 @@ function definitionOf(apiVersion: string, kind: string): string {
   const resource = builtinResources.find((each) => each.kind === kind && apiVersion === versionOf(each));
   const definition = resource?.definition ?? others[kind];
   if (definition !== undefined) return definition;
-  throw new ApiError(
+  throw new StatusError(
     415,
     "UnsupportedMediaType",
     `the body of the request was in an unknown format - ${kind} of ${apiVersion} is accepted as application/json, application/yaml`,

@@ -6,7 +6,7 @@ import type { JsonObject } from "../json.ts";
 import { writeJson } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
-import { ApiError, badRequest } from "../status.ts";
+import { StatusError, badRequest } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { columnDefinitions, partialOf, rowOf } from "../table/columns.ts";
 import type { IncludeObject } from "../table/columns.ts";
@@ -36,7 +36,7 @@ export function negotiate(accept: string | undefined): Form {
   }
   const message =
     "only the following media types are accepted: application/json, application/yaml, application/json;as=Table;v=v1;g=meta.k8s.io, application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
-  throw new ApiError(406, "NotAcceptable", message);
+  throw new StatusError(406, "NotAcceptable", message);
 }
 
 export function includeObject(query: URLSearchParams): IncludeObject {

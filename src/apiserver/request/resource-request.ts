@@ -4,7 +4,7 @@ import type { ApiResponse } from "../../kube/transport/transport.ts";
 import type { JsonObject } from "../json.ts";
 import { digList, digObject, digString, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
-import { ApiError, badRequest, conflict, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
+import { StatusError, badRequest, conflict, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { checkDuplicates } from "./admit.ts";
 import { mediaType, parseBody, parseObject } from "./body.ts";
@@ -159,7 +159,7 @@ async function deleteCollection(serving: Serving, context: Context, body: Body):
       remove(serving, { ...context, namespace: entry.namespace, name: entry.name }, parsed, options).catch(
         (error: unknown) => {
           // Somebody else was faster: it is gone, which is what was asked for.
-          if (error instanceof ApiError && error.code === 404) return undefined;
+          if (error instanceof StatusError && error.code === 404) return undefined;
           throw error;
         },
       ),

@@ -1,5 +1,5 @@
 // resourceVersion and resourceVersionMatch of a read: what may be asked for, and what is refused.
-import { ApiError, badRequest, expired, fieldError, invalidOptions } from "../status.ts";
+import { StatusError, badRequest, expired, fieldError, invalidOptions } from "../status.ts";
 import type { Store } from "../store/store.ts";
 
 export function parseRevision(text: string | null): number | undefined {
@@ -14,10 +14,15 @@ export function parseRevision(text: string | null): number | undefined {
 
 export function refuseFuture(store: Store, revision: number): void {
   if (revision <= store.revision) return;
-  throw new ApiError(504, "Timeout", `Timeout: Too large resource version: ${revision}, current: ${store.revision}`, {
-    causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
-    retryAfterSeconds: 1,
-  });
+  throw new StatusError(
+    504,
+    "Timeout",
+    `Timeout: Too large resource version: ${revision}, current: ${store.revision}`,
+    {
+      causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+      retryAfterSeconds: 1,
+    },
+  );
 }
 
 export const compactedMessage = (revision: number, oldest: number) =>

@@ -15,8 +15,17 @@ import { crdStorage } from "../registry/crd.ts";
 import type { Registry } from "../registry/registry.ts";
 import { apiVersion } from "../registry/resource.ts";
 import { strategyOf } from "../registry/strategy.ts";
-import { alreadyExists, ApiError, badRequest, conflict, fieldError, forbidden, invalid, notFound } from "../status.ts";
-import type { Entry, Place } from "../store/entry.ts";
+import {
+  alreadyExists,
+  StatusError,
+  badRequest,
+  conflict,
+  fieldError,
+  forbidden,
+  invalid,
+  notFound,
+} from "../status.ts";
+import type { Entry, StoredPlace } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
 import { check, normalise } from "./admit.ts";
@@ -101,7 +110,7 @@ function prepareCreate(writing: Writing, context: Context, given: KubeObject): K
   const object = clone(given);
   const { metadata } = object;
   if ((metadata.resourceVersion ?? "") !== "" && metadata.resourceVersion !== "0") {
-    throw new ApiError(500, "", "resourceVersion should not be set on objects to be created");
+    throw new StatusError(500, "", "resourceVersion should not be set on objects to be created");
   }
   if (context.namespace !== "" && (metadata.namespace ?? "") !== "" && metadata.namespace !== context.namespace) {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
@@ -124,7 +133,7 @@ function prepareCreate(writing: Writing, context: Context, given: KubeObject): K
   return object;
 }
 
-function refuseNamespace(context: Context, get: (place: Place) => Entry | undefined): void {
+function refuseNamespace(context: Context, get: (place: StoredPlace) => Entry | undefined): void {
   const { resource, namespace, name } = context;
   if (!resource.namespaced) return;
   const subject = { group: "", plural: "namespaces", kind: "Namespace" };

@@ -11,7 +11,7 @@ import { administrator } from "../api.ts";
 import type { Api } from "../api.ts";
 import { bodyBytesMax } from "../request/body.ts";
 import { respondError } from "../router.ts";
-import { ApiError } from "../status.ts";
+import { StatusError } from "../status.ts";
 import { certify } from "./certificate.ts";
 import type { ServerCertificate } from "./certificate.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
@@ -92,12 +92,12 @@ async function respond(api: Api, token: string, incoming: IncomingMessage, signa
   // Probes ask without a token, as on the real server.
   const isProbe = /^\/(healthz|livez|readyz|version)/.test(path);
   if (!isProbe && !isAuthorised(incoming.headers.authorization, token)) {
-    return respondError(new ApiError(401, "Unauthorized", "Unauthorized"));
+    return respondError(new StatusError(401, "Unauthorized", "Unauthorized"));
   }
   const body = await readBody(incoming);
   if (body === undefined) {
     return respondError(
-      new ApiError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`),
+      new StatusError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`),
     );
   }
   const headers = incoming.headers as Record<string, string>;

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { StatementSync } from "node:sqlite";
 
 import { Entry } from "./entry.ts";
-import type { Place } from "./entry.ts";
+import type { StoredPlace } from "./entry.ts";
 
 const schema = `
   CREATE TABLE IF NOT EXISTS objects (
@@ -18,7 +18,7 @@ const schema = `
 /** Raised when the layout of the file changes; an unknown one is refused rather than guessed at. */
 const layout = "1";
 
-export type Row = { readonly place: Place; readonly entry: Entry | undefined };
+export type Row = { readonly place: StoredPlace; readonly entry: Entry | undefined };
 
 export class Database {
   readonly #db: DatabaseSync;

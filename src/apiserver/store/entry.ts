@@ -3,13 +3,13 @@ import { parseJson } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 
 /** Where an object lives. `resource` is `group/plural`; `namespace` is empty for cluster-wide objects. */
-export interface Place {
+export interface StoredPlace {
   readonly resource: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-export class Entry implements Place {
+export class Entry implements StoredPlace {
   readonly resource: string;
   readonly namespace: string;
   readonly name: string;
@@ -18,7 +18,7 @@ export class Entry implements Place {
   readonly json: string;
   #object: KubeObject | undefined;
 
-  constructor(place: Place, revision: number, json: string, object?: KubeObject) {
+  constructor(place: StoredPlace, revision: number, json: string, object?: KubeObject) {
     this.resource = place.resource;
     this.namespace = place.namespace;
     this.name = place.name;

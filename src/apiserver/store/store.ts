@@ -9,7 +9,7 @@
 import { Collection } from "./collection.ts";
 import { Database } from "./database.ts";
 import type { Row } from "./database.ts";
-import type { Change, Entry, Place } from "./entry.ts";
+import type { Change, Entry, StoredPlace } from "./entry.ts";
 import { History } from "./history.ts";
 import type { historyLimits } from "./history.ts";
 import { Transaction } from "./transaction.ts";
@@ -55,7 +55,7 @@ export class Store {
     return found;
   }
 
-  get(place: Place): Entry | undefined {
+  get(place: StoredPlace): Entry | undefined {
     return this.collection(place.resource).get(place.namespace, place.name);
   }
 

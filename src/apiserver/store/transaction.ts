@@ -1,10 +1,10 @@
 // What one write operation sees and does: the store as of now, with its own changes on top, none of them visible to others yet.
 import { writeJson } from "../json.ts";
 import type { KubeObject } from "../object.ts";
-import { ApiError } from "../status.ts";
+import { StatusError } from "../status.ts";
 import type { Collection } from "./collection.ts";
 import { Entry, keyOf } from "./entry.ts";
-import type { Change, Place } from "./entry.ts";
+import type { Change, StoredPlace } from "./entry.ts";
 
 /** etcd refuses requests above 1.5 MiB; objects that fit here shall fit there too. */
 const objectBytesMax = 1.5 * 1024 * 1024;
@@ -29,7 +29,7 @@ export class Transaction {
     this.#revision = revision;
   }
 
-  get(place: Place): Entry | undefined {
+  get(place: StoredPlace): Entry | undefined {
     const key = `${place.resource} ${keyOf(place.namespace, place.name)}`;
     if (this.#own.has(key)) return this.#own.get(key);
     if (this.#overlay.has(key)) return this.#overlay.get(key);
@@ -37,14 +37,14 @@ export class Transaction {
   }
 
   /** Stamps the next revision into the object's metadata. */
-  put(place: Place, object: KubeObject): Entry {
+  put(place: StoredPlace, object: KubeObject): Entry {
     const previous = this.get(place);
     this.#revision++;
     object.metadata.resourceVersion = String(this.#revision);
     const json = writeJson(object);
     // Most objects are small: bytes are counted only where characters alone come near the limit.
     if (json.length * 3 > objectBytesMax && Buffer.byteLength(json) > objectBytesMax) {
-      throw new ApiError(500, "", "etcdserver: request is too large");
+      throw new StatusError(500, "", "etcdserver: request is too large");
     }
     const entry = new Entry(place, this.#revision, json, object);
     this.#record(previous === undefined ? "ADDED" : "MODIFIED", entry, previous, entry);
@@ -52,7 +52,7 @@ export class Transaction {
   }
 
   /** Returns the last state, with the revision of the deletion. */
-  delete(place: Place): Entry {
+  delete(place: StoredPlace): Entry {
     const previous = this.get(place);
     if (previous === undefined) throw new Error(`${place.resource} ${place.name} is deleted twice in one operation`);
     this.#revision++;

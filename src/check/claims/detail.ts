@@ -1,7 +1,7 @@
 // One claim whole, for `holdfast claims NAME`: whose it is, what is held for it, who uses it, what keeps it and what it waits for. Pure.
 import { homeOf } from "../../api/claims/claim-family.ts";
 import { claimFinalizer, isForeign, upstreamClaimFinalizer } from "../../api/claims/claim-marks.ts";
-import type { Books } from "../../claims/moves/snapshot-index.ts";
+import type { SnapshotIndex } from "../../claims/moves/snapshot-index.ts";
 import type { FamilyFacts } from "../../claims/plan/facts.ts";
 import { type ClaimView, familyOf } from "../../claims/plan/family.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
@@ -29,7 +29,7 @@ export interface ClaimDetail extends ClaimRow {
 }
 
 /** Those of the name; none where it is that of a VM, or of nothing. */
-export function claimDetails(books: Books, { namespace, name }: ClaimFilter): ClaimDetail[] {
+export function claimDetails(books: SnapshotIndex, { namespace, name }: ClaimFilter): ClaimDetail[] {
   if (name === undefined) return [];
   const families = new Families(books);
   return books.snapshot.claims
@@ -44,7 +44,7 @@ export function claimDetails(books: Books, { namespace, name }: ClaimFilter): Cl
     });
 }
 
-function detailOf(books: Books, facts: FamilyFacts, view: ClaimView, row: ClaimRow): ClaimDetail {
+function detailOf(books: SnapshotIndex, facts: FamilyFacts, view: ClaimView, row: ClaimRow): ClaimDetail {
   const { claim, uid, ownerUid } = view;
   const held = books.heldFor(uid);
   const users = new Map(held.flatMap(({ hold }) => hold.users ?? []).map((user) => [user.uid, user]));
@@ -79,7 +79,7 @@ function userWords(user: HoldUser, { userOf, node }: FamilyFacts): string {
   return `${user.name || "?"} ${words} (${condition}, ${user.uid || "no UID"})`;
 }
 
-function finalizerWords(finalizer: string, { snapshot: { extensions } }: Books): string {
+function finalizerWords(finalizer: string, { snapshot: { extensions } }: SnapshotIndex): string {
   if (finalizer === claimFinalizer) return "ours";
   if (finalizer === upstreamClaimFinalizer) {
     return `of kubevirt/ipam-extensions, which ${extensions.isRunning ? "runs" : "does not run"} here`;

@@ -3,16 +3,16 @@ import { familyKeysOf } from "../../api/claims/claim-family.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import { launchersIn, orphansFamily, userStateOf } from "../../claims/leader/facts-reader.ts";
 import { launcherPodOf } from "../../claims/leader/launchers.ts";
-import type { Books } from "../../claims/moves/snapshot-index.ts";
+import type { SnapshotIndex } from "../../claims/moves/snapshot-index.ts";
 import type { ClaimHold, FamilyFacts } from "../../claims/plan/facts.ts";
 import { isReady } from "../../cluster/fencing.ts";
 import type { Pod, StoredClaim } from "../../cluster/resources.ts";
 import { MultiMap } from "../../kube/cache/multi-map.ts";
 import { parseKey } from "../../kube/meta.ts";
-import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
+import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 
 export class Families {
-  readonly #books: Books;
+  readonly #books: SnapshotIndex;
   /** Key: namespace/name of the VM. */
   readonly #claims = new MultiMap<StoredClaim>();
   readonly #launchers = new MultiMap<Pod>();
@@ -21,9 +21,9 @@ export class Families {
   /** The UID of a VM or VMI -> its namespace/name. */
   readonly #names: ReadonlyMap<string, string>;
   /** Holds whose claim is gone. Key: namespace/name of the VM. */
-  readonly #orphans: ReadonlyMap<string, readonly ReadHold[]>;
+  readonly #orphans: ReadonlyMap<string, readonly ListedHold[]>;
 
-  constructor(books: Books) {
+  constructor(books: SnapshotIndex) {
     this.#books = books;
     const { claims, pods, machines, instances } = books.snapshot;
     for (const claim of claims) for (const key of familyKeysOf(claim)) this.#claims.add(key, claim);
@@ -40,7 +40,7 @@ export class Families {
     return [...new Set([...this.#claims.keys(), ...this.#orphans.keys()])].toSorted();
   }
 
-  orphansOf(family: string): readonly ReadHold[] {
+  orphansOf(family: string): readonly ListedHold[] {
     return this.#orphans.get(family) ?? [];
   }
 
@@ -87,7 +87,7 @@ export class Families {
     return [...new Set([...this.#launchers.get(family), ...referring])];
   }
 
-  #holdOf({ hold, namespace }: ReadHold): ClaimHold {
+  #holdOf({ hold, namespace }: ListedHold): ClaimHold {
     const network = this.#books.claims.get(hold.owner.uid)?.spec.network ?? "";
     const placing = this.#books.places.of(this.#books.places.ofNetwork(network, hold.owner.namespace), hold.address);
     return { hold, namespace, network, ...(placing.kind === "place" && { prefixLength: placing.place.length }) };

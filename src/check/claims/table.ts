@@ -1,12 +1,12 @@
 // The table of `holdfast claims`: every claim, whose it is, its addresses, its state and who uses it. Pure.
 import { homeOf, machineOf } from "../../api/claims/claim-family.ts";
 import { isForeign, ownershipOf } from "../../api/claims/claim-marks.ts";
-import type { Books } from "../../claims/moves/snapshot-index.ts";
+import type { SnapshotIndex } from "../../claims/moves/snapshot-index.ts";
 import { attachedPods, looseTarget, targetOf } from "../../claims/plan/attachment.ts";
 import type { ClaimHold, FamilyFacts, LauncherPod } from "../../claims/plan/facts.ts";
 import { type ClaimView, familyOf, type LooseHold } from "../../claims/plan/family.ts";
 import { type ClaimState, stateOfClaim } from "../../claims/plan/state.ts";
-import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
+import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import { columnLines } from "../../log/columns.ts";
 import { Families } from "./families.ts";
 
@@ -48,7 +48,7 @@ const words: Readonly<Record<ClaimState, RowState>> = {
   FOREIGN: "foreign",
 };
 
-export function claimRows(books: Books, filter: ClaimFilter = {}): ClaimRow[] {
+export function claimRows(books: SnapshotIndex, filter: ClaimFilter = {}): ClaimRow[] {
   const families = new Families(books);
   const rows = families.keys().flatMap((key) => familyRows(families.facts(key)));
   return [...rows, ...restingRows(books)].filter((row) => isAsked(row, filter)).toSorted(byName);
@@ -113,7 +113,7 @@ function usedBy(pods: readonly LauncherPod[]): Pick<ClaimRow, "pods" | "nodes"> 
   };
 }
 
-function restingRows({ snapshot: { held, nowMs } }: Books): ClaimRow[] {
+function restingRows({ snapshot: { held, nowMs } }: SnapshotIndex): ClaimRow[] {
   return held
     .filter((each) => isResting(each, nowMs))
     .map(({ hold }): ClaimRow => {
@@ -123,7 +123,7 @@ function restingRows({ snapshot: { held, nowMs } }: Books): ClaimRow[] {
     });
 }
 
-function isResting({ hold, cooling }: ReadHold, nowMs: number): boolean {
+function isResting({ hold, cooling }: ListedHold, nowMs: number): boolean {
   return hold.owner.kind === "claim" && cooling !== undefined && cooling.untilMs > nowMs;
 }
 

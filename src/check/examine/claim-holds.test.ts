@@ -5,10 +5,10 @@ import { continuesAnnotation } from "../../api/claims/claim-marks.ts";
 import type { Node, Pod, StoredClaim } from "../../cluster/resources.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import { parseAddress } from "../../net/address.ts";
-import type { Held } from "../../pools/held.ts";
 import { judge } from "../../pools/leaks/judge.ts";
 import { factsOf, heldOf, poolOf } from "../../pools/leaks/testing/values.ts";
 import { PoolIndex, poolRangeOf } from "../../pools/membership.ts";
+import type { PoolHold } from "../../pools/pool-hold.ts";
 import { examineClaims } from "./claim-holds.ts";
 import { isSamePod } from "./pods.ts";
 
@@ -22,7 +22,7 @@ interface ClaimParts {
   readonly isCooling?: boolean;
 }
 
-function held({ address = "10.0.0.7", uid = "claim-1", part, users = [user], isCooling }: ClaimParts = {}): Held {
+function held({ address = "10.0.0.7", uid = "claim-1", part, users = [user], isCooling }: ClaimParts = {}): PoolHold {
   const base = heldOf({ address });
   const owner = {
     kind: "claim",
@@ -45,7 +45,7 @@ const pod = (phase = "Running", uid = "pod-1"): Pod => ({
 });
 
 interface Scene {
-  readonly held?: readonly Held[];
+  readonly held?: readonly PoolHold[];
   readonly claims?: readonly Pick<StoredClaim, "metadata">[];
   readonly pods?: readonly Pod[];
   readonly nodes?: readonly string[];

@@ -4,14 +4,14 @@ import { continuesAnnotation } from "../../api/claims/claim-marks.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import { type ClaimOwner, describeOwner, ownerKey } from "../../ipam/owner.ts";
-import { describeHeld, type Held } from "../../pools/held.ts";
+import { describeHeld, type PoolHold } from "../../pools/pool-hold.ts";
 import { type Finding, finding, found, named } from "../finding.ts";
 import type { Snapshot } from "../snapshot.ts";
 
 type ClaimFacts = Pick<Snapshot, "held" | "claims" | "pods" | "nodes" | "index">;
 
 interface ClaimHeld {
-  readonly held: Held;
+  readonly held: PoolHold;
   readonly owner: ClaimOwner;
   readonly users: readonly HoldUser[];
 }

@@ -16,17 +16,17 @@ import {
   ownNames,
   readIps,
   livingUsers,
-  type Target,
-  targetOf,
+  type NewOwner,
+  newOwnerOf,
   usersOf,
 } from "../../claims/moves/new-owner.ts";
-import type { Books } from "../../claims/moves/snapshot-index.ts";
+import type { SnapshotIndex } from "../../claims/moves/snapshot-index.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { parseKey } from "../../kube/meta.ts";
-import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
+import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import type { Finding } from "../finding.ts";
 
-export function examineClaims(books: Books): Finding[] {
+export function examineClaims(books: SnapshotIndex): Finding[] {
   const { claims } = books.snapshot;
   return [
     ...noKind(books),
@@ -40,7 +40,7 @@ export function examineClaims(books: Books): Finding[] {
   ];
 }
 
-function noKind({ snapshot, places }: Books): Finding[] {
+function noKind({ snapshot, places }: SnapshotIndex): Finding[] {
   const allowed = [...places.persistence].filter(([, { isAllowed }]) => isAllowed).map(([key]) => key);
   if (snapshot.hasClaims || allowed.length === 0) return [];
   const objects = allowed.map((key) => `NetworkAttachmentDefinition ${key}`);
@@ -49,7 +49,7 @@ function noKind({ snapshot, places }: Books): Finding[] {
   return [{ code: "no-claim-kind", severity: "error", objects, message, remedy }];
 }
 
-function refusedDefinitions({ places }: Books): Finding[] {
+function refusedDefinitions({ places }: SnapshotIndex): Finding[] {
   return [...places.persistence].flatMap(([key, { problem, fault }]): Finding[] => {
     // A text that cannot be read at all asks for nothing.
     if (fault === undefined) return [];
@@ -60,7 +60,7 @@ function refusedDefinitions({ places }: Books): Finding[] {
   });
 }
 
-function twoSystems({ snapshot: { extensions, gate } }: Books): Finding[] {
+function twoSystems({ snapshot: { extensions, gate } }: SnapshotIndex): Finding[] {
   const { objects, why } = extensions;
   if (objects.length === 0) return [];
   const isOn = gate.gate === "on";
@@ -70,7 +70,7 @@ function twoSystems({ snapshot: { extensions, gate } }: Books): Finding[] {
   return [{ code: "two-systems", severity: isOn ? "error" : "warning", objects, message, remedy }];
 }
 
-function foreignClaims({ snapshot: { claims } }: Books): Finding[] {
+function foreignClaims({ snapshot: { claims } }: SnapshotIndex): Finding[] {
   const objects = claims.filter(isForeign).map(describeClaim);
   if (objects.length === 0) return [];
   const message = `${objects.length} ${objects.length === 1 ? "claim is" : "claims are"} of kubevirt/ipam-extensions, and left alone here: their addresses are held by nobody.`;
@@ -87,7 +87,7 @@ function listed(names: readonly string[]): string {
 }
 
 /** Those of ipam-extensions are held by nobody until they are taken over. */
-function unheld(books: Books, claim: StoredClaim): Finding[] {
+function unheld(books: SnapshotIndex, claim: StoredClaim): Finding[] {
   if (isForeign(claim) || claim.metadata.deletionTimestamp !== undefined) return [];
   const { places } = books;
   const addresses = readIps(claim.status?.ips ?? []);
@@ -136,9 +136,9 @@ function unheld(books: Books, claim: StoredClaim): Finding[] {
 }
 
 function takeMove(
-  { snapshot }: Books,
+  { snapshot }: SnapshotIndex,
   claim: StoredClaim,
-  target: Target | undefined,
+  target: NewOwner | undefined,
   nic: string | undefined,
   take: Move["take"][number],
 ): Move {
@@ -149,14 +149,14 @@ function takeMove(
   return { ...move, nic, note, users: usersOf(snapshot, target, nic) };
 }
 
-function liveOwner(books: Books, claim: StoredClaim): Target | undefined {
+function liveOwner(books: SnapshotIndex, claim: StoredClaim): NewOwner | undefined {
   const ownership = ownershipOf(claim);
   const { namespace = "", name } = parseKey(homeOf(claim));
-  const target = targetOf(books.snapshot, { namespace, name }, books.places.persistence);
+  const target = newOwnerOf(books.snapshot, { namespace, name }, books.places.persistence);
   return ownership.kind === "owned" && target?.uid === ownership.uid ? target : undefined;
 }
 
-function shared(books: Books): Finding[] {
+function shared(books: SnapshotIndex): Finding[] {
   const shown = books.snapshot.claims.flatMap((claim) =>
     (claim.status?.ips ?? []).map((ip) => ({ claim, key: `${claim.spec.network} ${ip.split("/")[0]}` })),
   );
@@ -171,7 +171,7 @@ function shared(books: Books): Finding[] {
     });
 }
 
-function deadOwner(books: Books, claim: StoredClaim): Finding[] {
+function deadOwner(books: SnapshotIndex, claim: StoredClaim): Finding[] {
   const { metadata } = claim;
   const ownership = ownershipOf(claim);
   if (ownership.kind === "ownerless" || isForeign(claim) || books.lives(ownership.uid)) return [];
@@ -186,7 +186,7 @@ function deadOwner(books: Books, claim: StoredClaim): Finding[] {
   return [{ code: "dead-owner", severity: "warning", objects: [describeClaim(claim)], message, remedy }];
 }
 
-function strayFinalizer({ snapshot: { extensions } }: Books, claim: StoredClaim): Finding[] {
+function strayFinalizer({ snapshot: { extensions } }: SnapshotIndex, claim: StoredClaim): Finding[] {
   const { deletionTimestamp, finalizers = [], namespace, name } = claim.metadata;
   // Garbage collection puts two of its own there, and takes them away.
   const others = finalizers.filter(
@@ -203,6 +203,6 @@ function strayFinalizer({ snapshot: { extensions } }: Books, claim: StoredClaim)
   return [{ code: "stray-finalizer", severity: theirs ? "error" : "warning", objects, message, remedy }];
 }
 
-export function describeHold({ object }: ReadHold): string {
+export function describeHold({ object }: ListedHold): string {
   return `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`;
 }

@@ -1,10 +1,10 @@
 // Holds against pods, nodes and StatefulSets, and against each other. Pure.
 import { describeOwner } from "../../ipam/owner.ts";
 import { contains } from "../../net/prefix.ts";
-import { describeHeld, type Held, heldKey, isNameless } from "../../pools/held.ts";
 import { defaultLimits, judge } from "../../pools/leaks/judge.ts";
 import { factsFrom, judgeOnce, nodesOf } from "../../pools/leaks/live-facts.ts";
 import { doublesOf } from "../../pools/leaks/superseded.ts";
+import { describeHeld, type PoolHold, heldKey, isNameless } from "../../pools/pool-hold.ts";
 import { type Finding, finding, found } from "../finding.ts";
 import type { Snapshot } from "../snapshot.ts";
 
@@ -20,7 +20,7 @@ export function examineHolds(snapshot: Snapshot): Finding[] {
   ];
 }
 
-function leaksOf(snapshot: Snapshot, doubles: readonly (readonly Held[])[]): Finding[] {
+function leaksOf(snapshot: Snapshot, doubles: readonly (readonly PoolHold[])[]): Finding[] {
   const leases = [...snapshot.slices.leases.values()].map(({ object }) => object);
   const nodes = nodesOf(judgeOnce(snapshot), snapshot.nodes, leases);
   const ofHold = new Map(doubles.flatMap((all) => all.map((held) => [heldKey(held), all] as const)));
@@ -36,7 +36,7 @@ function leaksOf(snapshot: Snapshot, doubles: readonly (readonly Held[])[]): Fin
   });
 }
 
-function twoAddresses(pool: string, all: readonly Held[]): Finding {
+function twoAddresses(pool: string, all: readonly PoolHold[]): Finding {
   const addresses = all.map(({ hold }) => hold.address.toString()).join(" and ");
   return finding("two-addresses", "warning", all.map(describeHeld), {
     message: `${describeOwner(all[0]!.hold.owner)} holds ${addresses}, all of IPPool ${pool}.`,
@@ -45,7 +45,7 @@ function twoAddresses(pool: string, all: readonly Held[]): Finding {
 }
 
 /** A node found it when it made its holds again (docs/node.md). */
-function usedTwice(held: Held): Finding[] {
+function usedTwice(held: PoolHold): Finding[] {
   const { hold, usedBy } = held;
   if (usedBy === undefined || held.cooling !== undefined) return [];
   return found("held-by-another", "error", [describeHeld(held)], {
@@ -55,7 +55,7 @@ function usedTwice(held: Held): Finding[] {
 }
 
 /** Nothing frees it but a person. */
-function nameless(held: Held): Finding[] {
+function nameless(held: PoolHold): Finding[] {
   if (!isNameless(held) || held.cooling !== undefined) return [];
   return found("unreadable", "warning", [describeHeld(held)], {
     message: `${held.hold.address} is held, and its record names no pod: whereabouts of old wrote such.`,
@@ -66,7 +66,7 @@ function nameless(held: Held): Finding[] {
 /** The controller deletes it within seconds. */
 const coolingSlackMs = 60_000;
 
-function cooled(held: Held, nowMs: number): Finding[] {
+function cooled(held: PoolHold, nowMs: number): Finding[] {
   if (held.cooling === undefined || held.cooling.untilMs + coolingSlackMs > nowMs) return [];
   return found("cooled", "warning", [describeHeld(held)], {
     message: `${held.hold.address} has cooled down since ${new Date(held.cooling.untilMs).toISOString()}, and its object is still there.`,

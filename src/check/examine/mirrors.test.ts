@@ -3,10 +3,10 @@ import { describe, expect, it, test } from "vitest";
 
 import type { Pod } from "../../cluster/resources.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import type { Held } from "../../pools/held.ts";
 import { heldOf } from "../../pools/leaks/testing/values.ts";
 import { PoolIndex } from "../../pools/membership.ts";
 import { networksOf } from "../../pools/networks.ts";
+import type { PoolHold } from "../../pools/pool-hold.ts";
 import { entry, sliceObject, slicedState } from "../../slices/testing/objects.ts";
 import type { SliceObjects } from "../slices/snapshot.ts";
 import { nowMs, snapshotOf as slicesOf } from "../slices/testing/snapshot.ts";
@@ -45,7 +45,7 @@ const definition = (ipam: object = { node_slice_size: "/24" }) => ({
 interface Scene {
   readonly slices?: SliceObjects["slices"];
   readonly state?: SliceObjects["state"];
-  readonly held?: readonly Held[];
+  readonly held?: readonly PoolHold[];
   readonly pods?: readonly Pod[];
   readonly ipam?: object;
 }

@@ -8,11 +8,11 @@ import type { Address } from "../../net/address.ts";
 import { NetError } from "../../net/error.ts";
 import { includes, parseBlock } from "../../net/interval.ts";
 import { contains } from "../../net/prefix.ts";
-import { describeHeld, type Held } from "../../pools/held.ts";
 import { isOwners } from "../../pools/leaks/judge.ts";
 import { podFactsOf } from "../../pools/leaks/live-facts.ts";
 import { networkOf } from "../../pools/membership.ts";
 import type { NetworkUse } from "../../pools/networks.ts";
+import { describeHeld, type PoolHold } from "../../pools/pool-hold.ts";
 import { type Finding, finding, found, named } from "../finding.ts";
 import { isSliced, SliceIndex } from "../slice-index.ts";
 import { count } from "../slices/count.ts";
@@ -86,7 +86,7 @@ function sharedHolds(snapshot: Snapshot, places: Places): Finding[] {
   });
 }
 
-function networkOfHeld({ index }: Snapshot, { hold, namespace }: Held): string {
+function networkOfHeld({ index }: Snapshot, { hold, namespace }: PoolHold): string {
   const domain = parseDomain(hold.domain);
   if (domain.scope === "network") return domain.network;
   const pool = index.of(hold, namespace)[0];
@@ -110,14 +110,14 @@ function isTaken(taken: readonly string[], address: Address): boolean {
   });
 }
 
-function heldTwice(held: Held, { slice, address, owner }: Entry): Finding {
+function heldTwice(held: PoolHold, { slice, address, owner }: Entry): Finding {
   return finding("two-owners", "error", [`IPPool ${slice.key}`, describeHeld(held)], {
     message: `${address} has two owners: ${describeOwner(owner)} by slice ${slice.block} of node ${slice.node}, ${describeOwner(held.hold.owner)} by its hold.`,
     remedy: "See which pod uses it (network-status) and delete the other pod; its successor gets another address.",
   });
 }
 
-function notTaken(held: Held, slice: SliceView): Finding {
+function notTaken(held: PoolHold, slice: SliceView): Finding {
   return finding("not-taken", "error", [describeHeld(held), `IPPool ${slice.key}`], {
     message: `${held.hold.address} is held for ${describeOwner(held.hold.owner)}, and the grant of slice ${slice.block} does not say so: node ${slice.node} may give it to another.`,
     remedy:

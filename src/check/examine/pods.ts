@@ -7,10 +7,10 @@ import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, type PodOwner } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
-import { describeHeld, type Held } from "../../pools/held.ts";
 import { isOwners } from "../../pools/leaks/judge.ts";
 import { podFactsOf } from "../../pools/leaks/live-facts.ts";
 import { domainOfUse, type NetworkUse } from "../../pools/networks.ts";
+import { describeHeld, type PoolHold } from "../../pools/pool-hold.ts";
 import { type Finding, finding } from "../finding.ts";
 import { isSliced } from "../slice-index.ts";
 import type { Snapshot } from "../snapshot.ts";
@@ -47,8 +47,8 @@ export function usedAddresses(pods: Iterable<Pod>): UsedAddress[] {
 }
 
 /** Namespace, domain and address -> its hold, and what rests beside it. */
-function byPlace(all: readonly Held[]): Map<string, Held> {
-  const places = new Map<string, Held>();
+function byPlace(all: readonly PoolHold[]): Map<string, PoolHold> {
+  const places = new Map<string, PoolHold>();
   for (const held of all) if (held.cooling === undefined) places.set(placeOf(held.namespace, held.hold), held);
   return places;
 }
@@ -68,7 +68,7 @@ function definitionOf({ network }: InterfaceStatus, { metadata }: Pod): string {
 
 function judgeAddress(
   snapshot: Snapshot,
-  holds: ReadonlyMap<string, Held>,
+  holds: ReadonlyMap<string, PoolHold>,
   { pod, address, owner, words }: UsedAddress,
   uses: readonly NetworkUse[],
 ): Finding | undefined {

@@ -7,10 +7,10 @@ import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import { overlaps } from "../../net/prefix.ts";
-import { describeHeld, type Held } from "../../pools/held.ts";
 import { membersOf, networkOf, type PoolRange } from "../../pools/membership.ts";
 import { type MirrorPlan, planMirror } from "../../pools/mirror/mirror.ts";
 import { usesOfPool } from "../../pools/networks.ts";
+import { describeHeld, type PoolHold } from "../../pools/pool-hold.ts";
 import { type Finding, finding, found, named } from "../finding.ts";
 import type { Snapshot } from "../snapshot.ts";
 
@@ -25,7 +25,7 @@ export function examinePools(snapshot: Snapshot): Finding[] {
   ];
 }
 
-function examinePool(snapshot: Snapshot, { pool, range }: Pool, held: readonly Held[]): Finding[] {
+function examinePool(snapshot: Snapshot, { pool, range }: Pool, held: readonly PoolHold[]): Finding[] {
   const object = `IPPool ${range.key}`;
   const plan = planMirror(pool, held);
   const { unreadable } = readAllocations(pool);
@@ -73,7 +73,7 @@ function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan,
   return findings;
 }
 
-function contested(object: string, pool: Pool["pool"], plan: MirrorPlan, held: readonly Held[]): Finding[] {
+function contested(object: string, pool: Pool["pool"], plan: MirrorPlan, held: readonly PoolHold[]): Finding[] {
   return plan.contested.map((key): Finding => {
     const entry = pool.spec.allocations[key];
     const { entries } = readAllocations({ ...pool, spec: { ...pool.spec, allocations: { [key]: entry! } } });
@@ -104,7 +104,7 @@ function isUsed({ networks, slices }: Snapshot, range: PoolRange): boolean {
 }
 
 /** An empty pool of a range that no definition has any more: whatever it overlaps, nothing is handed out of it. */
-function isIdle(snapshot: Snapshot, { pool, range }: Pool, members: ReadonlyMap<string, readonly Held[]>): boolean {
+function isIdle(snapshot: Snapshot, { pool, range }: Pool, members: ReadonlyMap<string, readonly PoolHold[]>): boolean {
   const isHeld = (members.get(range.key) ?? []).length > 0 || Object.keys(pool.spec.allocations).length > 0;
   return !isHeld && !isUsed(snapshot, range);
 }

@@ -38,11 +38,11 @@ const restMs = 5000;
 
 export class Actor {
   readonly #options: ActorOptions;
-  readonly #told: Told;
+  readonly #told: EventDedup;
 
   constructor(options: ActorOptions) {
     this.#options = options;
-    this.#told = new Told(options.events, options.clock);
+    this.#told = new EventDedup(options.events, options.clock);
   }
 
   /** After how long the family is to be planned again; undefined: when something changes. Throws what failed. */
@@ -213,7 +213,7 @@ const againMs = 3_600_000;
 const remembered = 20_000;
 
 /** Events of plans: a plan says what is so each time it is made; people are told once, and again after a while. */
-export class Told {
+export class EventDedup {
   readonly #events: EventRecorder | undefined;
   readonly #clock: Clock;
   readonly #last = new Recent<number>(remembered);

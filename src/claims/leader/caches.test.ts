@@ -6,17 +6,17 @@ import { namespaces } from "../../cluster/resources.ts";
 import { realClock } from "../../kube/clock.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import { KubeClient } from "../../kube/rest.ts";
-import { ClaimWorld } from "./caches.ts";
+import { ClaimCaches } from "./caches.ts";
 
 let api: Api;
 let client: KubeClient;
-let world: ClaimWorld;
+let world: ClaimCaches;
 let stop: AbortController;
 let running: Promise<void>;
 beforeEach(() => {
   api = openApi({ path: ":memory:" });
   client = new KubeClient({ transport: api.transport });
-  world = new ClaimWorld({ client, clock: realClock, onError: () => {} });
+  world = new ClaimCaches({ client, clock: realClock, onError: () => {} });
   follow();
 });
 afterEach(async () => {

@@ -3,7 +3,7 @@
 import { familyKeysOf } from "../../api/claims/claim-family.ts";
 import { massReleaseAnnotation, maxClaimsAnnotation, ownershipOf } from "../../api/claims/claim-marks.ts";
 import { definitionKeyOf, type VmiSpec } from "../../api/claims/kubevirt.ts";
-import { Followed, type FollowedOptions } from "../../cluster/optional-informer.ts";
+import { OptionalInformer, type OptionalInformerOptions } from "../../cluster/optional-informer.ts";
 import * as kinds from "../../cluster/resources.ts";
 import { Informer } from "../../kube/cache/informer.ts";
 import { type DeepReadonly, type KubeObject, picked } from "../../kube/meta.ts";
@@ -11,12 +11,12 @@ import type { FamilyFacts } from "../plan/facts.ts";
 import { claimLimit, claimsLeft, countIn } from "./quota.ts";
 import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
 
-export type FollowOptions = Pick<FollowedOptions<KubeObject>, "client" | "clock" | "onError" | "retryMs">;
+export type FollowOptions = Pick<OptionalInformerOptions<KubeObject>, "client" | "clock" | "onError" | "retryMs">;
 
-export class ClaimWorld {
-  readonly machines: Followed<Machine>;
-  readonly instances: Followed<Instance>;
-  readonly claims: Followed<kinds.StoredClaim>;
+export class ClaimCaches {
+  readonly machines: OptionalInformer<Machine>;
+  readonly instances: OptionalInformer<Instance>;
+  readonly claims: OptionalInformer<kinds.StoredClaim>;
   readonly namespaces: Informer<KubeObject>;
   readonly #nowMs: () => number;
   /** Namespaces that were seen being deleted, and have not come back: a name each, for as long as this process runs. */
@@ -25,7 +25,7 @@ export class ClaimWorld {
 
   constructor(options: FollowOptions) {
     this.#nowMs = () => options.clock.wallMs();
-    this.machines = new Followed<Machine>({
+    this.machines = new OptionalInformer<Machine>({
       ...options,
       resource: kinds.virtualMachines,
       transform: trimMachine,
@@ -35,7 +35,7 @@ export class ClaimWorld {
         definition: (vm) => definitionsOf(vm.metadata.namespace, vm.spec?.template?.spec),
       },
     });
-    this.instances = new Followed<Instance>({
+    this.instances = new OptionalInformer<Instance>({
       ...options,
       resource: kinds.virtualMachineInstances,
       transform: trimInstance,
@@ -45,7 +45,7 @@ export class ClaimWorld {
         definition: (vmi) => definitionsOf(vmi.metadata.namespace, vmi.spec),
       },
     });
-    this.claims = new Followed<kinds.StoredClaim>({
+    this.claims = new OptionalInformer<kinds.StoredClaim>({
       ...options,
       resource: kinds.ipamClaims,
       indexes: {

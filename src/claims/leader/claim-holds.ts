@@ -4,23 +4,23 @@ import { holdFamilyOf } from "../../api/claims/claim-family.ts";
 import { ownerOfIdentity } from "../../api/claims/claim-marks.ts";
 import { ownerKindAnnotation } from "../../api/holds/hold-marks.ts";
 import { holdKind } from "../../api/holds/hold.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { StoredHold } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import type { Informer } from "../../kube/cache/informer.ts";
 import { MultiMap } from "../../kube/cache/multi-map.ts";
 import { type DeepReadonly, keyOf } from "../../kube/meta.ts";
 import { type HeldObject, readHeld } from "../../ledger/reservation/list-holds.ts";
-import type { HeldClaim } from "../plan/facts.ts";
 import type { ClaimsOptions } from "./leader.ts";
 
-export class HeldClaims {
+export class ClaimHoldIndex {
   readonly #options: Pick<ClaimsOptions, "reservations" | "holds" | "clock">;
   /** Kind and key of the object -> what it holds. */
-  readonly #byObject = new Map<string, readonly HeldClaim[]>();
-  readonly #byClaim = new MultiMap<HeldClaim>();
-  readonly #byFamily = new MultiMap<HeldClaim>();
-  readonly #byOwner = new MultiMap<HeldClaim>();
-  readonly #byNode = new MultiMap<HeldClaim>();
+  readonly #byObject = new Map<string, readonly RecordedHold[]>();
+  readonly #byClaim = new MultiMap<RecordedHold>();
+  readonly #byFamily = new MultiMap<RecordedHold>();
+  readonly #byOwner = new MultiMap<RecordedHold>();
+  readonly #byNode = new MultiMap<RecordedHold>();
   /** What is there already has been told. */
   #isOn = false;
 
@@ -29,30 +29,30 @@ export class HeldClaims {
   }
 
   /** Until the signal aborts. `onChange` is told after each change. */
-  follow(onChange: (changed: readonly HeldClaim[]) => void, signal: AbortSignal): void {
+  follow(onChange: (changed: readonly RecordedHold[]) => void, signal: AbortSignal): void {
     const { reservations, holds } = this.#options;
     const ends = [this.#handle(reservations, onChange), this.#handle(holds, onChange)];
     this.#isOn = true;
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
   }
 
-  *all(): IterableIterator<HeldClaim> {
+  *all(): IterableIterator<RecordedHold> {
     for (const some of this.#byObject.values()) yield* some;
   }
 
-  ofClaim(uid: string): readonly HeldClaim[] {
+  ofClaim(uid: string): readonly RecordedHold[] {
     return this.#byClaim.get(uid);
   }
 
-  ofFamily(key: string): readonly HeldClaim[] {
+  ofFamily(key: string): readonly RecordedHold[] {
     return this.#byFamily.get(key);
   }
 
-  ofOwner(uid: string): readonly HeldClaim[] {
+  ofOwner(uid: string): readonly RecordedHold[] {
     return this.#byOwner.get(uid);
   }
 
-  onNode(node: string): readonly HeldClaim[] {
+  onNode(node: string): readonly RecordedHold[] {
     return this.#byNode.get(node);
   }
 
@@ -60,7 +60,10 @@ export class HeldClaims {
     return this.#byFamily.keys();
   }
 
-  #handle<T extends HeldObject>(informer: Informer<T>, onChange: (changed: readonly HeldClaim[]) => void): () => void {
+  #handle<T extends HeldObject>(
+    informer: Informer<T>,
+    onChange: (changed: readonly RecordedHold[]) => void,
+  ): () => void {
     return informer.handle(({ type, object }) => {
       const key = `${informer.resource.kind} ${keyOf(object)}`;
       const before = this.#byObject.get(key) ?? [];
@@ -74,7 +77,7 @@ export class HeldClaims {
     });
   }
 
-  #index(held: HeldClaim, change: "add" | "delete"): void {
+  #index(held: RecordedHold, change: "add" | "delete"): void {
     const { hold } = held;
     this.#byClaim[change](hold.owner.uid, held);
     this.#byFamily[change](holdFamilyOf(hold.owner), held);
@@ -89,7 +92,7 @@ export function ownerUidOf({ note }: Hold): string | undefined {
   return ownerOfIdentity(note?.identity) || undefined;
 }
 
-function heldOf(object: DeepReadonly<HeldObject>, changedMs: number | undefined): HeldClaim[] {
+function heldOf(object: DeepReadonly<HeldObject>, changedMs: number | undefined): RecordedHold[] {
   // Most are of pods: their kind is seen without reading the rest.
   const kind =
     object.kind === holdKind.kind

@@ -3,11 +3,11 @@
 import { familyKeysOf, holdFamilyOf } from "../../api/claims/claim-family.ts";
 import { ownershipOf } from "../../api/claims/claim-marks.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { NetworkAttachmentDefinition, Pod, StoredClaim } from "../../cluster/resources.ts";
 import { claimReferencesOf } from "../../cni/claim-references.ts";
 import type { InformerEvent } from "../../kube/cache/informer.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../../kube/meta.ts";
-import type { HeldClaim } from "../plan/facts.ts";
 import type { Gatherer, Sources } from "./facts-reader.ts";
 
 export interface WakesOptions extends Sources {
@@ -62,7 +62,7 @@ export class Wakes {
     }
   }
 
-  readonly #onHeld = (changed: readonly HeldClaim[]): void => {
+  readonly #onHeld = (changed: readonly RecordedHold[]): void => {
     const { world, gatherer } = this.#options;
     if (!this.#isOn) return;
     for (const { hold } of changed) {

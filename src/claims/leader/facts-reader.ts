@@ -3,13 +3,14 @@ import { holdFamilyOf } from "../../api/claims/claim-family.ts";
 import { claimNicAnnotation } from "../../api/claims/claim-marks.ts";
 import type { VmiSpec } from "../../api/claims/kubevirt.ts";
 import type { Standing } from "../../cluster/fencing.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Pod, StoredClaim } from "../../cluster/resources.ts";
 import type { Hold, HoldUser } from "../../ipam/ledger.ts";
 import { type DeepReadonly, parseKey } from "../../kube/meta.ts";
-import type { ClaimHold, FamilyFacts, HeldClaim, LauncherPod } from "../plan/facts.ts";
-import type { ClaimWorld } from "./caches.ts";
-import { type HeldClaims, ownerUidOf } from "./claim-holds.ts";
-import type { Gate } from "./feature-gate.ts";
+import type { ClaimHold, FamilyFacts, LauncherPod } from "../plan/facts.ts";
+import type { ClaimCaches } from "./caches.ts";
+import { type ClaimHoldIndex, ownerUidOf } from "./claim-holds.ts";
+import type { FeatureGate } from "./feature-gate.ts";
 import { isPodOver, launcherPodOf } from "./launchers.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import type { ClaimNetworks } from "./networks.ts";
@@ -17,9 +18,9 @@ import type { PendingCreates } from "./pending-creates.ts";
 import type { Instance, Machine } from "./trim.ts";
 
 export interface Sources extends Pick<ClaimsOptions, "pods" | "presence" | "definitions" | "clock"> {
-  readonly world: ClaimWorld;
-  readonly gate: Gate;
-  readonly held: HeldClaims;
+  readonly world: ClaimCaches;
+  readonly gate: FeatureGate;
+  readonly held: ClaimHoldIndex;
   readonly networks: ClaimNetworks;
   readonly pending: PendingCreates;
 }
@@ -40,7 +41,7 @@ export interface FamilyObjects {
   readonly vmi?: DeepReadonly<Instance> | undefined;
   readonly claims: readonly DeepReadonly<StoredClaim>[];
   readonly pods: readonly DeepReadonly<Pod>[];
-  readonly held: readonly HeldClaim[];
+  readonly held: readonly RecordedHold[];
   readonly lives: (uid: string) => boolean;
   /** Undefined: there is none. */
   readonly podNamed: (name: string) => DeepReadonly<Pod> | undefined;
@@ -114,7 +115,7 @@ export class Gatherer {
     family: string,
     claims: readonly DeepReadonly<StoredClaim>[],
     uids: readonly (string | undefined)[],
-  ): readonly HeldClaim[] {
+  ): readonly RecordedHold[] {
     const { world, held } = this.#sources;
     const own = claims.flatMap(({ metadata }) => held.ofClaim(metadata.uid ?? ""));
     const orphans = [...held.ofFamily(family), ...uids.flatMap((uid) => held.ofOwner(uid ?? ""))].filter(({ hold }) => {
@@ -128,7 +129,7 @@ export class Gatherer {
     return orphansFamily(hold, (uid) => this.#sources.world.familyOf(uid));
   }
 
-  #holdOf({ hold, namespace, changedMs }: HeldClaim, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {
+  #holdOf({ hold, namespace, changedMs }: RecordedHold, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {
     const { networks } = this.#sources;
     const claim = claims.find(({ metadata }) => metadata.uid === hold.owner.uid);
     // What others write may lack its spec, whatever its type says.
@@ -154,7 +155,7 @@ export class Gatherer {
 /** And the claim of each hold's name, whoever's it is by now. */
 function withNamed(
   own: readonly DeepReadonly<StoredClaim>[],
-  held: readonly HeldClaim[],
+  held: readonly RecordedHold[],
   get: (key: string) => DeepReadonly<StoredClaim> | undefined,
 ): readonly DeepReadonly<StoredClaim>[] {
   const named = held.flatMap(({ hold: { owner } }) => get(`${owner.namespace}/${owner.name}`) ?? []);

@@ -1,7 +1,7 @@
 // Whether persistent addresses are on: --persistent-ips, or KubeVirt's own feature gate VMPersistentIPs.
 // Promised: while it is not known it is not on; nothing is made and nothing is taken away. Off frees nothing that is held.
 import type { ClaimsState } from "../../cluster/claims-state.ts";
-import { Followed } from "../../cluster/optional-informer.ts";
+import { OptionalInformer } from "../../cluster/optional-informer.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import type { Runnable } from "../../kube/process/stages.ts";
 import { defineResource } from "../../kube/resource.ts";
@@ -32,13 +32,13 @@ interface GateOptions extends FollowOptions {
   readonly needsLabel: boolean;
 }
 
-export class Gate {
+export class FeatureGate {
   readonly #options: GateOptions;
-  readonly #kubevirts: Followed<KubeVirt> | undefined;
+  readonly #kubevirts: OptionalInformer<KubeVirt> | undefined;
 
   constructor(options: GateOptions) {
     this.#options = options;
-    if (options.mode === "kubevirt") this.#kubevirts = new Followed({ ...options, resource: kubevirts });
+    if (options.mode === "kubevirt") this.#kubevirts = new OptionalInformer({ ...options, resource: kubevirts });
   }
 
   /** What it follows, on every replica. */

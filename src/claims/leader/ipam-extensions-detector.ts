@@ -9,7 +9,7 @@ import { isApiError } from "../../kube/errors.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../../kube/meta.ts";
 import { defineResource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import type { ClaimWorld } from "./caches.ts";
+import type { ClaimCaches } from "./caches.ts";
 import type { ClaimsOptions } from "./leader.ts";
 
 export interface Extensions {
@@ -86,7 +86,7 @@ const retryMs = 10_000;
 
 export async function watchExtensions(
   options: ClaimsOptions,
-  { claims }: ClaimWorld,
+  { claims }: ClaimCaches,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock, log } = options;

@@ -1,6 +1,6 @@
 // The leader's work on claims, put together: what follows the cluster on every replica, and what acts under the lease. What others follow
 // already comes in: pods, nodes, reservations, holds, shared pools, definitions.
-import type { FollowedDefinitions } from "../../cluster/definition-informer.ts";
+import type { DefinitionInformer } from "../../cluster/definition-informer.ts";
 import type { Presence } from "../../cluster/node-presence.ts";
 import type { Node, Pod, StoredHold, StoredPool, StoredReservation } from "../../cluster/resources.ts";
 import type { Informer } from "../../kube/cache/informer.ts";
@@ -10,8 +10,8 @@ import type { KubeMetrics } from "../../kube/process/metrics.ts";
 import type { Runnable } from "../../kube/process/stages.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { Log } from "../../log/log.ts";
-import { ClaimWorld } from "./caches.ts";
-import { Gate, type GateMode } from "./feature-gate.ts";
+import { ClaimCaches } from "./caches.ts";
+import { FeatureGate, type GateMode } from "./feature-gate.ts";
 import type { ClaimMetrics } from "./metrics.ts";
 import type { Trusted } from "./networks.ts";
 import { Term } from "./term.ts";
@@ -38,7 +38,7 @@ export interface ClaimsOptions {
   readonly pools: Informer<StoredPool>;
   readonly reservations: Informer<StoredReservation>;
   readonly holds: Informer<StoredHold>;
-  readonly definitions: FollowedDefinitions;
+  readonly definitions: DefinitionInformer;
   /** How often a cluster that lacks KubeVirt's kinds or claims is asked again. Default: 30 s. */
   readonly retryMs?: number;
   readonly events?: EventRecorder;
@@ -48,16 +48,16 @@ export interface ClaimsOptions {
 
 export class ClaimsLeader {
   readonly #options: ClaimsOptions;
-  readonly #world: ClaimWorld;
-  readonly #gate: Gate;
+  readonly #world: ClaimCaches;
+  readonly #gate: FeatureGate;
 
   constructor(options: ClaimsOptions) {
     this.#options = options;
     const { client, clock, log, retryMs, gate = "on", needsLabel = false } = options;
     const onError = (error: Error) => log.warn("following claims and virtual machines", { error });
     const common = { client, clock, onError, ...(retryMs !== undefined && { retryMs }) };
-    this.#world = new ClaimWorld(common);
-    this.#gate = new Gate({ ...common, mode: gate, needsLabel });
+    this.#world = new ClaimCaches(common);
+    this.#gate = new FeatureGate({ ...common, mode: gate, needsLabel });
   }
 
   /** On every replica; every cluster has these kinds. */

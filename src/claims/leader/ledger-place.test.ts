@@ -6,7 +6,7 @@ import { noSlicedRanges, type SlicedRange } from "../../cluster/sliced-ranges.ts
 import { parseAddress } from "../../net/address.ts";
 import { parsePrefix } from "../../net/prefix.ts";
 import { definition, dual, ovn } from "../moves/testing/snapshot.ts";
-import { Places } from "./ledger-place.ts";
+import { LedgerPlaces } from "./ledger-place.ts";
 
 const named = (ipam: object, name = "blue") =>
   definition(name, { ipam: { type: "holdfast", range: "10.0.0.0/24", ...ipam } });
@@ -17,8 +17,13 @@ interface Input {
   readonly ranges?: readonly SlicedRange[];
 }
 
-function places({ definitions = [named({})], pools = new Map(), ranges = [] }: Input = {}): Places {
-  return new Places({ systemNamespace: "kube-system", definitions, pools, sliced: { ...noSlicedRanges, ranges } });
+function places({ definitions = [named({})], pools = new Map(), ranges = [] }: Input = {}): LedgerPlaces {
+  return new LedgerPlaces({
+    systemNamespace: "kube-system",
+    definitions,
+    pools,
+    sliced: { ...noSlicedRanges, ranges },
+  });
 }
 
 const at = (input: Input, address = "10.0.0.7", keys = ["shop/blue"]) => places(input).of(keys, parseAddress(address));

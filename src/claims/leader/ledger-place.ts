@@ -17,7 +17,7 @@ import { type Address, equal } from "../../net/address.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";
 import { distanceOf, nearest, type Trusted, trustedByDefault } from "./networks.ts";
 
-export interface Place {
+export interface LedgerPlace {
   /** namespace/name of the definition. */
   readonly definition: string;
   /** Of the objects. */
@@ -35,7 +35,7 @@ export interface Place {
 }
 
 export type Placing =
-  | { readonly kind: "place"; readonly place: Place }
+  | { readonly kind: "place"; readonly place: LedgerPlace }
   /** Another IPAM gives the addresses of this network: no hold of ours is needed. */
   | { readonly kind: "theirs" }
   /** A sentence why it has none. */
@@ -51,7 +51,7 @@ function askedFault(config: IpamConfig, address: Address, { isByHand }: Asked): 
   return (isByHand ? consentFault(config) : undefined) ?? placeFault(config, address);
 }
 
-export interface PlacesInput {
+export interface LedgerPlacesInput {
   readonly systemNamespace: string;
   /** Default: the system namespace and `default`. */
   readonly trusted?: Trusted;
@@ -62,15 +62,15 @@ export interface PlacesInput {
   readonly sliced: SlicedRanges | undefined;
 }
 
-export class Places {
-  readonly #input: PlacesInput;
+export class LedgerPlaces {
+  readonly #input: LedgerPlacesInput;
   /** Key: namespace/name of the definition. */
   readonly #readable: ReadonlyMap<string, Definition>;
   readonly #unreadable: ReadonlyMap<string, string>;
   /** Key: namespace/name of the definition. */
   readonly persistence: ReadonlyMap<string, Persistence>;
 
-  constructor(input: PlacesInput) {
+  constructor(input: LedgerPlacesInput) {
     const objects = [...input.definitions];
     const { readable, unreadable } = readDefinitions(objects, input.systemNamespace);
     this.#input = input;
@@ -82,7 +82,7 @@ export class Places {
   }
 
   /** Where an address stands that was asked for by number and is in no range: it has no pool. Undefined: another IPAM's. */
-  looseIn(key: string): Pick<Place, "namespace" | "domain"> | undefined {
+  looseIn(key: string): Pick<LedgerPlace, "namespace" | "domain"> | undefined {
     const definition = this.#readable.get(key);
     if (definition === undefined) return undefined;
     const domain = formatDomain({ scope: "network", network: definition.config.networkName });

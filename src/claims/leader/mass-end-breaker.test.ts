@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 
 import { claimOwnerAnnotation } from "../../api/claims/claim-marks.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import { ManualClock } from "../../kube/manual-clock.ts";
 import { parseAddress } from "../../net/address.ts";
-import type { HeldClaim } from "../plan/facts.ts";
 import type { ClaimStep } from "../plan/steps.ts";
 import { MassEnd, type MassEndOptions } from "./mass-end-breaker.ts";
 
-const heldFor = (uid: string | undefined, namespace = "shop"): HeldClaim => ({
+const heldFor = (uid: string | undefined, namespace = "shop"): RecordedHold => ({
   namespace: "kube-system",
   hold: {
     domain: "network:net",

@@ -5,14 +5,14 @@
 // namespace says, or all by --allow-mass-release. What a VM that lives gives back (a NIC that is unplugged), and what has no owner, is freed all the same.
 import { massReleaseAnnotation, ownershipOf } from "../../api/claims/claim-marks.ts";
 import { type BreakerLimits, heldBack } from "../../cluster/mass-release-breaker.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { HeldClaim } from "../plan/facts.ts";
 import type { ClaimStep } from "../plan/steps.ts";
 import { ownerUidOf } from "./claim-holds.ts";
 
 export interface MassEndOptions {
   readonly clock: Clock;
-  readonly held: () => Iterable<HeldClaim>;
+  readonly held: () => Iterable<RecordedHold>;
   /** A VM or VMI has this UID. */
   readonly lives: (uid: string) => boolean;
   /** No VM and no VMI is listed. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { FollowedDefinitions } from "../../cluster/definition-informer.ts";
+import { DefinitionInformer } from "../../cluster/definition-informer.ts";
 import { deepFreeze } from "../../kube/cache/freeze.ts";
 import { ManualClock } from "../../kube/manual-clock.ts";
 import { KubeClient } from "../../kube/rest.ts";
@@ -15,7 +15,7 @@ interface Parts {
 /** Definitions as if they had been listed; undefined: they have not. */
 function networksOf(parts: Readonly<Record<string, Parts>> | undefined): ClaimNetworks {
   const client = new KubeClient({ transport: () => Promise.reject(new Error("nobody is asked")) });
-  const followed = new FollowedDefinitions({ client, clock: new ManualClock(), onError: () => {} });
+  const followed = new DefinitionInformer({ client, clock: new ManualClock(), onError: () => {} });
   const objects = Object.entries(parts ?? {}).map(([name, { namespace = "shop", config }]) =>
     deepFreeze({
       metadata: { namespace, name },
@@ -26,7 +26,7 @@ function networksOf(parts: Readonly<Record<string, Parts>> | undefined): ClaimNe
     get: (key: string) => objects.find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === key),
     byIndex: (_: string, namespace: string) => objects.filter(({ metadata }) => metadata.namespace === namespace),
   };
-  const listed = Object.defineProperties(Object.create(followed) as FollowedDefinitions, {
+  const listed = Object.defineProperties(Object.create(followed) as DefinitionInformer, {
     isKnown: { value: parts !== undefined },
     cache: { value: cache },
     list: { value: () => (parts === undefined ? undefined : objects) },

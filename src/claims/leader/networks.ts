@@ -2,7 +2,7 @@
 // read once per version. Promised: nothing is parsed that nobody asks for, so with the gate off definitions are not read.
 import { parseDomain } from "../../api/pools/domain.ts";
 import { poolNamesToRead } from "../../api/pools/pool-name.ts";
-import type { FollowedDefinitions } from "../../cluster/definition-informer.ts";
+import type { DefinitionInformer } from "../../cluster/definition-informer.ts";
 import type { NetworkAttachmentDefinition } from "../../cluster/resources.ts";
 import { type Definition, readDefinitions } from "../../cni/config/definitions.ts";
 import { type Persistence, readPersistence } from "../../cni/config/persistence.ts";
@@ -26,13 +26,13 @@ interface Network {
 }
 
 export class ClaimNetworks {
-  readonly #definitions: FollowedDefinitions;
+  readonly #definitions: DefinitionInformer;
   readonly #systemNamespace: string;
   readonly #trusted: Trusted;
   /** By the name in the CNI configuration; undefined: a definition has changed since. */
   #networks: ReadonlyMap<string, readonly Network[]> | undefined;
 
-  constructor(definitions: FollowedDefinitions, systemNamespace: string, trusted = trustedByDefault(systemNamespace)) {
+  constructor(definitions: DefinitionInformer, systemNamespace: string, trusted = trustedByDefault(systemNamespace)) {
     this.#definitions = definitions;
     this.#systemNamespace = systemNamespace;
     this.#trusted = trusted;

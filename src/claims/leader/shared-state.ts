@@ -6,7 +6,7 @@ import { readSlicedRanges, type SlicedRange } from "../../cluster/sliced-ranges.
 import { fetchState, readState } from "../../cluster/state.ts";
 import { sleep } from "../../kube/clock.ts";
 import { unless } from "../../kube/unless.ts";
-import type { Gate } from "./feature-gate.ts";
+import type { FeatureGate } from "./feature-gate.ts";
 import type { ClaimsOptions } from "./leader.ts";
 
 export interface Said {
@@ -52,7 +52,7 @@ export class SharedState {
   }
 
   /** Tells daemons whether persistent addresses are on, until the signal aborts: keeps the key `claims` as the gate says. */
-  async publish(gate: Gate, signal: AbortSignal): Promise<void> {
+  async publish(gate: FeatureGate, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     let changed = new AbortController();
     gate.follow(() => changed.abort(), signal);

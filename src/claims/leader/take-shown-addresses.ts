@@ -14,7 +14,7 @@ import type { Address } from "../../net/address.ts";
 import { claimOwner } from "../moves/move.ts";
 import type { ClaimStep } from "../plan/steps.ts";
 import type { ClaimsOptions } from "./leader.ts";
-import type { Place, Places } from "./ledger-place.ts";
+import type { LedgerPlace, LedgerPlaces } from "./ledger-place.ts";
 
 /** The family changed between the look and the write, or something has to pass first. */
 export class StaleError extends Error {
@@ -24,7 +24,7 @@ export class StaleError extends Error {
 
 export interface TakeOptions extends Pick<ClaimsOptions, "client" | "clock"> {
   readonly ledgerOf: (namespace: string) => AmendableLedger;
-  readonly placesOf: (signal: AbortSignal) => Promise<Places>;
+  readonly placesOf: (signal: AbortSignal) => Promise<LedgerPlaces>;
 }
 
 export async function takeShown(
@@ -57,7 +57,7 @@ export async function takeShown(
 async function takeOne(
   claim: StoredClaim,
   address: Address,
-  place: Place,
+  place: LedgerPlace,
   identity: string | undefined,
   { client, clock, ledgerOf }: TakeOptions,
   signal: AbortSignal,

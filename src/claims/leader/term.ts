@@ -21,14 +21,14 @@ import { planFamily } from "../plan/plan.ts";
 import { stateOfClaim } from "../plan/state.ts";
 import type { ClaimStep } from "../plan/steps.ts";
 import { Actor, isStale } from "./actor.ts";
-import type { ClaimWorld } from "./caches.ts";
-import { HeldClaims } from "./claim-holds.ts";
+import type { ClaimCaches } from "./caches.ts";
+import { ClaimHoldIndex } from "./claim-holds.ts";
 import { Wakes } from "./event-handlers.ts";
 import { Gatherer } from "./facts-reader.ts";
-import type { Gate } from "./feature-gate.ts";
+import type { FeatureGate } from "./feature-gate.ts";
 import { watchExtensions } from "./ipam-extensions-detector.ts";
 import type { ClaimsOptions } from "./leader.ts";
-import { Places } from "./ledger-place.ts";
+import { LedgerPlaces } from "./ledger-place.ts";
 import { freshObjects } from "./live-objects.ts";
 import { MassEnd } from "./mass-end-breaker.ts";
 import { Tally } from "./metrics.ts";
@@ -52,8 +52,8 @@ const remembered = 20_000;
 
 export class Term {
   readonly #options: ClaimsOptions;
-  readonly #world: ClaimWorld;
-  readonly #gate: Gate;
+  readonly #world: ClaimCaches;
+  readonly #gate: FeatureGate;
   readonly #state: SharedState;
   readonly #networks: ClaimNetworks;
   readonly #gatherer: Gatherer;
@@ -70,7 +70,7 @@ export class Term {
   /** Family -> when its VM or VMI was told of, until it is planned. */
   readonly #seen = new Map<string, number>();
 
-  constructor(options: ClaimsOptions, world: ClaimWorld, gate: Gate) {
+  constructor(options: ClaimsOptions, world: ClaimCaches, gate: FeatureGate) {
     const { clock, systemNamespace, definitions } = options;
     this.#options = options;
     this.#world = world;
@@ -78,7 +78,7 @@ export class Term {
     this.#state = new SharedState(options);
     this.#networks = new ClaimNetworks(definitions, systemNamespace, options.trusted);
     this.#pending = new PendingCreates(clock, (key) => world.claims.cache.get(key));
-    const held = new HeldClaims(options);
+    const held = new ClaimHoldIndex(options);
     const sources = { ...options, world, gate, held, networks: this.#networks, pending: this.#pending };
     this.#gatherer = new Gatherer(sources);
     this.#wakes = new Wakes({
@@ -254,10 +254,10 @@ export class Term {
     return made;
   }
 
-  #places(ranges: readonly SlicedRange[]): Places {
+  #places(ranges: readonly SlicedRange[]): LedgerPlaces {
     const { systemNamespace, trusted, definitions, pools } = this.#options;
     const known = [...pools.cache.list()].map((pool) => [keyOf(pool), pool as StoredPool] as const);
-    return new Places({
+    return new LedgerPlaces({
       systemNamespace,
       ...(trusted && { trusted }),
       definitions: definitions.list() ?? [],

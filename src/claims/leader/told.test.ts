@@ -3,14 +3,14 @@ import { expect, it } from "vitest";
 import type { EventRecorder } from "../../kube/events/events.ts";
 import { ManualClock } from "../../kube/manual-clock.ts";
 import type { ClaimEvent } from "../plan/steps.ts";
-import { Told } from "./actor.ts";
+import { EventDedup } from "./actor.ts";
 
 it("says once what every plan says, again after an hour, and at once what is new", async () => {
   const said: string[] = [];
   const record: EventRecorder["record"] = ({ kind, metadata }, type, reason) =>
     void said.push(`${kind} ${metadata.namespace}/${metadata.name} ${type} ${reason}`);
   const clock = new ManualClock();
-  const told = new Told({ record } as EventRecorder, clock);
+  const told = new EventDedup({ record } as EventRecorder, clock);
   const event: ClaimEvent = {
     kind: "event",
     on: "claim",

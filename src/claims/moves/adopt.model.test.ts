@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 
 import { planAdoption } from "./adopt.ts";
 import { ClaimsError } from "./claims-error.ts";
-import type { Move, Verdict } from "./move.ts";
+import type { Move, MoveDecision } from "./move.ts";
 import { planTakeover } from "./takeover.ts";
 import { claim, heldFor, instance, launcher, machine, scene, type SceneParts, user } from "./testing/snapshot.ts";
 
@@ -67,7 +67,7 @@ const cluster = fc
     held,
   }));
 
-const movesOf = (verdicts: readonly Verdict[]): Move[] =>
+const movesOf = (verdicts: readonly MoveDecision[]): Move[] =>
   verdicts.flatMap((each) => (each.verdict === "move" ? [each.move] : []));
 
 /** Whose a claim is, as it stands on it. */
@@ -81,7 +81,7 @@ describe("whatever there is", () => {
   it("adopt moves only what the dead owner had, never from under a third or a stranger's pod", () => {
     fc.assert(
       fc.property(cluster, (parts) => {
-        let verdicts: Verdict[];
+        let verdicts: MoveDecision[];
         try {
           verdicts = planAdoption(scene(parts), { namespace: "shop", name: "db", from: dead });
         } catch (error) {

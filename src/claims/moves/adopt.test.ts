@@ -4,8 +4,8 @@ import { describe, expect, it, test } from "vitest";
 import { adoptedFromAnnotation, claimFinalizer, identityOf } from "../../api/claims/claim-marks.ts";
 import { type AdoptionRequest, planAdoption } from "./adopt.ts";
 import type { ClaimsError } from "./claims-error.ts";
-import type { Verdict } from "./move.ts";
-import type { Books } from "./snapshot-index.ts";
+import type { MoveDecision } from "./move.ts";
+import type { SnapshotIndex } from "./snapshot-index.ts";
 import { claim, held, heldFor, instance, launcher, machine, scene, type SceneParts, user } from "./testing/snapshot.ts";
 
 const old = "vm-1";
@@ -13,10 +13,11 @@ const vm = machine("vm-2");
 const oldHold = heldFor("10.0.0.7", "claim-1", { note: { identity: identityOf(old, "blue") } });
 const request: AdoptionRequest = { namespace: "shop", name: "db", from: old };
 
-const plan = (books: Books, more: Partial<AdoptionRequest> = {}) => planAdoption(books, { ...request, ...more });
+const plan = (books: SnapshotIndex, more: Partial<AdoptionRequest> = {}) =>
+  planAdoption(books, { ...request, ...more });
 
 /** One line for a verdict: what happens to the claim, and to each address. */
-function told(verdict: Verdict | undefined): string {
+function told(verdict: MoveDecision | undefined): string {
   if (verdict === undefined) return "nothing";
   if (verdict.verdict !== "move")
     return verdict.verdict === "done" ? `done ${verdict.words}` : `refused ${verdict.why}`;

@@ -5,7 +5,7 @@ import { adoptedFromAnnotation, claimFinalizer, identityOf, ownershipOf } from "
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { describeOwner } from "../../ipam/owner.ts";
-import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
+import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import { ClaimsError } from "./claims-error.ts";
 import {
   type ClaimChange,
@@ -16,7 +16,7 @@ import {
   noteFor,
   partOfHeld,
   remarked,
-  type Verdict,
+  type MoveDecision,
 } from "./move.ts";
 import {
   namesake,
@@ -26,10 +26,10 @@ import {
   ownNames,
   readIps,
   livingUsers,
-  type Target,
-  targetOf,
+  type NewOwner,
+  newOwnerOf,
 } from "./new-owner.ts";
-import type { Books } from "./snapshot-index.ts";
+import type { SnapshotIndex } from "./snapshot-index.ts";
 
 export interface AdoptionRequest {
   readonly namespace: string;
@@ -40,9 +40,9 @@ export interface AdoptionRequest {
 }
 
 /** Throws ClaimsError where nothing can be adopted at all. */
-export function planAdoption(books: Books, request: AdoptionRequest): Verdict[] {
+export function planAdoption(books: SnapshotIndex, request: AdoptionRequest): MoveDecision[] {
   const { namespace, name, from } = request;
-  const target = targetOf(books.snapshot, request, books.places.persistence);
+  const target = newOwnerOf(books.snapshot, request, books.places.persistence);
   if (target === undefined) {
     throw new ClaimsError("no-machine", `There is no VM and no VMI ${namespace}/${name}: restore it first, stopped.`);
   }
@@ -59,7 +59,7 @@ export function planAdoption(books: Books, request: AdoptionRequest): Verdict[] 
   return asked.map((source) => verdictOf(books, target, source, from));
 }
 
-function refuseLiving({ snapshot }: Books, from: string, target: Target): void {
+function refuseLiving({ snapshot }: SnapshotIndex, from: string, target: NewOwner): void {
   if (from === target.uid) {
     throw new ClaimsError(
       "owner-alive",
@@ -80,11 +80,11 @@ function refuseLiving({ snapshot }: Books, from: string, target: Target): void {
 interface Source {
   readonly nic: string;
   readonly claims: readonly StoredClaim[];
-  readonly holds: readonly ReadHold[];
+  readonly holds: readonly ListedHold[];
 }
 
 /** Key: the NIC. */
-function sourcesOf(books: Books, target: Target, from: string): Map<string, Source> {
+function sourcesOf(books: SnapshotIndex, target: NewOwner, from: string): Map<string, Source> {
   const claims = Map.groupBy(
     books.claimsOf(from).filter(({ metadata }) => metadata.namespace === target.namespace),
     (claim) => nicOfClaim(claim, ownNames(target, claim.spec.network)) ?? claim.metadata.name ?? "",
@@ -105,7 +105,7 @@ function sourcesOf(books: Books, target: Target, from: string): Map<string, Sour
 }
 
 /** Noted as the target's by an adoption that was cut short: no claim has it yet. Key: the NIC. */
-function begunFor(books: Books, target: Target, from: string): Map<string, readonly ReadHold[]> {
+function begunFor(books: SnapshotIndex, target: NewOwner, from: string): Map<string, readonly ListedHold[]> {
   return new Map(
     target.nics.flatMap(({ nic }) => {
       const begun = adoptedHolds(books, target, nic, from).filter(({ hold }) => !books.claims.has(hold.owner.uid));
@@ -114,7 +114,7 @@ function begunFor(books: Books, target: Target, from: string): Map<string, reado
   );
 }
 
-function adoptedHolds(books: Books, { uid }: Target, nic: string, from: string): ReadHold[] {
+function adoptedHolds(books: SnapshotIndex, { uid }: NewOwner, nic: string, from: string): ListedHold[] {
   return books.heldAs(identityOf(uid, nic)).filter(({ hold }) => hold.note?.why === adoptedWords(from));
 }
 
@@ -123,7 +123,7 @@ function adoptedWords(from: string): string {
 }
 
 /** Where it was done before there is nothing left of the old owner, and claims or holds say so. */
-function nothingToAdopt(books: Books, target: Target, { from, nic }: AdoptionRequest): Verdict[] {
+function nothingToAdopt(books: SnapshotIndex, target: NewOwner, { from, nic }: AdoptionRequest): MoveDecision[] {
   const marked = books
     .claimsOf(target.uid)
     .filter(({ metadata }) => metadata.annotations?.[adoptedFromAnnotation] === from)
@@ -142,9 +142,9 @@ function nothingToAdopt(books: Books, target: Target, { from, nic }: AdoptionReq
   );
 }
 
-function verdictOf(books: Books, target: Target, source: Source, from: string): Verdict {
+function verdictOf(books: SnapshotIndex, target: NewOwner, source: Source, from: string): MoveDecision {
   const { nic } = source;
-  const refused = (why: string): Verdict => ({ verdict: "refused", what: nic, why });
+  const refused = (why: string): MoveDecision => ({ verdict: "refused", what: nic, why });
   const own = ownClaimOf(books, target, nic);
   if (typeof own === "string") return refused(own);
   const obstacle = source.holds
@@ -182,7 +182,7 @@ function verdictOf(books: Books, target: Target, source: Source, from: string): 
   return { verdict: "move", what: nic, move };
 }
 
-function hasOther({ namespace, name }: Target, { nic }: OwnClaim, other: readonly ReadHold[]): string {
+function hasOther({ namespace, name }: NewOwner, { nic }: OwnClaim, other: readonly ListedHold[]): string {
   const addresses = other.map(({ hold }) => hold.address).join(", ");
   return (
     `VM ${namespace}/${name} has ${addresses} on ${nic} by now. To have the old address instead: stop the VM, take the network out of its ` +
@@ -191,7 +191,11 @@ function hasOther({ namespace, name }: Target, { nic }: OwnClaim, other: readonl
 }
 
 /** It must be where the NIC's definition hands out of; what was asked for by number may be in no range, and then has no pool. */
-function misplacedBy({ places }: Books, { definition }: OwnClaim, { hold, namespace }: ReadHold): string | undefined {
+function misplacedBy(
+  { places }: SnapshotIndex,
+  { definition }: OwnClaim,
+  { hold, namespace }: ListedHold,
+): string | undefined {
   const placing = places.of([definition], hold.address);
   const isLoose = placing.kind === "nowhere" && hold.note?.pool === undefined;
   const place = placing.kind === "place" ? placing.place : isLoose ? places.looseIn(definition) : undefined;
@@ -209,7 +213,13 @@ function thirdOf(claim: StoredClaim, either: readonly string[]): string | undefi
 }
 
 /** In a sentence why this hold cannot be the target's. */
-function obstacleOf(books: Books, target: Target, own: OwnClaim, held: ReadHold, from: string): string | undefined {
+function obstacleOf(
+  books: SnapshotIndex,
+  target: NewOwner,
+  own: OwnClaim,
+  held: ListedHold,
+  from: string,
+): string | undefined {
   const { hold } = held;
   const claim = books.claims.get(hold.owner.uid);
   const third = claim && thirdOf(claim, [from, target.uid]);
@@ -224,7 +234,13 @@ function obstacleOf(books: Books, target: Target, own: OwnClaim, held: ReadHold,
 }
 
 /** The claim that the leader made for the VM; else the old one, which then says whose it is; else one made anew. */
-function changeOf(books: Books, target: Target, source: Source, own: OwnClaim, from: string): ClaimChange | string {
+function changeOf(
+  books: SnapshotIndex,
+  target: NewOwner,
+  source: Source,
+  own: OwnClaim,
+  from: string,
+): ClaimChange | string {
   const { nic, claims, holds } = source;
   if (own.claim !== undefined) return remarked(own.claim, target, nic, { adoptedFrom: from });
   const alive = claims.find(({ metadata }) => metadata.deletionTimestamp === undefined);

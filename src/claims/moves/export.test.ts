@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 
 import { identityOf } from "../../api/claims/claim-marks.ts";
 import { planFile, type ExportedClaim, exportClaims, type ExportFile, parseExport } from "./export.ts";
-import type { Books } from "./snapshot-index.ts";
+import type { SnapshotIndex } from "./snapshot-index.ts";
 import { claim, heldFor, machine, nowMs, scene, type SceneParts } from "./testing/snapshot.ts";
 
 const vm = machine("vm-1", ["blue", "dual", "ovn"]);
@@ -76,7 +76,7 @@ describe("adopt --file", () => {
   });
   const here = machine("vm-9", ["blue", "dual"]);
   const own = claim({ uid: "c9", owner: "vm-9" });
-  const told = (books: Books, ...claims: ExportedClaim[]) =>
+  const told = (books: SnapshotIndex, ...claims: ExportedClaim[]) =>
     planFile(books, { file: file(...claims) }).map((verdict) => {
       if (verdict.verdict !== "move")
         return `${verdict.verdict} ${verdict.verdict === "done" ? verdict.words : verdict.why}`;

@@ -7,18 +7,27 @@ import { macLabelName, ownershipOf } from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { ClaimsError } from "./claims-error.ts";
-import { describeClaim, nicOfClaim, type Move, newClaim, noteFor, partOfHeld, remarked, type Verdict } from "./move.ts";
+import {
+  describeClaim,
+  nicOfClaim,
+  type Move,
+  newClaim,
+  noteFor,
+  partOfHeld,
+  remarked,
+  type MoveDecision,
+} from "./move.ts";
 import {
   ownNames,
-  targetOf,
+  newOwnerOf,
   namesake,
   obtainable,
   type OwnClaim,
   ownClaimOf,
   readIps,
-  type Target,
+  type NewOwner,
 } from "./new-owner.ts";
-import type { Books } from "./snapshot-index.ts";
+import type { SnapshotIndex } from "./snapshot-index.ts";
 
 const claimEntry = z.object({
   namespace: z.string().min(1),
@@ -47,7 +56,7 @@ const document = z.object({
 export type ExportedClaim = z.infer<typeof claimEntry>;
 export type ExportFile = z.infer<typeof document>;
 
-export function exportClaims(books: Books): ExportFile {
+export function exportClaims(books: SnapshotIndex): ExportFile {
   const claims: ExportedClaim[] = [];
   const left: string[] = [];
   for (const claim of books.snapshot.claims) {
@@ -61,12 +70,12 @@ export function exportClaims(books: Books): ExportFile {
   return { kind: "holdfast-claims", version: 1, exportedAt, claims: claims.toSorted(order), left };
 }
 
-function exportOf(books: Books, claim: StoredClaim): ExportedClaim | string {
+function exportOf(books: SnapshotIndex, claim: StoredClaim): ExportedClaim | string {
   const ownership = ownershipOf(claim);
   if (ownership.kind === "ownerless")
     return "it has no owner: make it by hand in the other cluster, with the same name";
   const { namespace = "", name: vm } = parseKey(homeOf(claim));
-  const target = targetOf(books.snapshot, { namespace, name: vm }, books.places.persistence);
+  const target = newOwnerOf(books.snapshot, { namespace, name: vm }, books.places.persistence);
   if (target?.uid !== ownership.uid) return `its owner ${ownership.uid} is gone`;
   const nic = nicOfClaim(claim, ownNames(target, claim.spec.network));
   if (nic === undefined) return "it does not say which NIC it is for, and its name does not either";
@@ -78,7 +87,7 @@ function exportOf(books: Books, claim: StoredClaim): ExportedClaim | string {
 }
 
 /** The holds decide; where another IPAM gives the addresses, the status is all there is. */
-function ipsOf(books: Books, claim: StoredClaim): string[] {
+function ipsOf(books: SnapshotIndex, claim: StoredClaim): string[] {
   const held = books.heldFor(claim.metadata.uid ?? "");
   if (held.length === 0) return [...(claim.status?.ips ?? [])];
   const definitions = books.places.ofNetwork(claim.spec.network, claim.metadata.namespace ?? "");
@@ -123,7 +132,7 @@ export interface FileRequest {
  * `holdfast adopt --file`: which addresses of another cluster's VMs their namesakes here get. Exactly those of the file, or none for that NIC, with who has them.
  * The file is the proof: nothing here says that the VM was the same, so it takes only what is nobody's. Done twice, it is done once.
  */
-export function planFile(books: Books, { file, namespace, name, nic }: FileRequest): Verdict[] {
+export function planFile(books: SnapshotIndex, { file, namespace, name, nic }: FileRequest): MoveDecision[] {
   const claimed = new Map<string, string>();
   return file.claims
     .filter(
@@ -136,11 +145,11 @@ export function planFile(books: Books, { file, namespace, name, nic }: FileReque
 }
 
 /** `claimed`: address of a network -> the entry of the file that has it. A file may have been put together by hand. */
-function verdictOf(books: Books, entry: ExportedClaim, claimed: Map<string, string>): Verdict {
+function verdictOf(books: SnapshotIndex, entry: ExportedClaim, claimed: Map<string, string>): MoveDecision {
   const { namespace, vm, nic } = entry;
   const what = `${namespace}/${vm} ${nic}`;
-  const refused = (why: string): Verdict => ({ verdict: "refused", what, why });
-  const target = targetOf(books.snapshot, { namespace, name: vm }, books.places.persistence);
+  const refused = (why: string): MoveDecision => ({ verdict: "refused", what, why });
+  const target = newOwnerOf(books.snapshot, { namespace, name: vm }, books.places.persistence);
   if (target === undefined) return refused(`there is no VM ${namespace}/${vm} here: make it first, stopped`);
   if (target.phase === "deleting") return refused(`VM ${namespace}/${vm} is being deleted`);
   const own = ownClaimOf(books, target, nic);
@@ -168,12 +177,12 @@ function verdictOf(books: Books, entry: ExportedClaim, claimed: Map<string, stri
 }
 
 function moveOf(
-  books: Books,
-  target: Target,
+  books: SnapshotIndex,
+  target: NewOwner,
   own: OwnClaim,
   take: Move["take"],
   { namespace, vm, nic, ownerUid }: ExportedClaim,
-): Verdict {
+): MoveDecision {
   const what = `${namespace}/${vm} ${nic}`;
   const stray = own.holds.filter(({ hold }) => hold.owner.uid !== own.claim?.metadata.uid);
   const before = { continues: stray[0]?.hold.owner.uid, adoptedFrom: ownerUid === "" ? undefined : ownerUid };

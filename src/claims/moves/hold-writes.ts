@@ -6,7 +6,7 @@ import { describeOwner, ownerKey } from "../../ipam/owner.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { Address } from "../../net/address.ts";
-import type { Place } from "../leader/ledger-place.ts";
+import type { LedgerPlace } from "../leader/ledger-place.ts";
 import { claimOwner, type Move } from "./move.ts";
 
 export interface PerformOptions {
@@ -115,7 +115,7 @@ export async function take(
 }
 
 /** What whereabouts has written into a pool that nobody has adopted yet is in no hold: it would not be seen. */
-async function poolFor(place: Place, address: Address, { client, signal }: PerformOptions) {
+async function poolFor(place: LedgerPlace, address: Address, { client, signal }: PerformOptions) {
   const { namespace, identity, naming, l3, domain } = place;
   const found = await ensurePool(client, { namespace, identity, naming, l3, domain, signal });
   const pool = `${found.namespace}/${found.name}`;

@@ -4,14 +4,14 @@ import { LedgerError } from "../../ipam/ledger.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { ClaimsError } from "./claims-error.ts";
 import type { PerformOptions } from "./hold-writes.ts";
-import { describeClaim, type Move, type Verdict } from "./move.ts";
+import { describeClaim, type Move, type MoveDecision } from "./move.ts";
 import { perform } from "./perform.ts";
-import { Books } from "./snapshot-index.ts";
+import { SnapshotIndex } from "./snapshot-index.ts";
 import type { ClaimsSnapshot } from "./snapshot.ts";
 
 export interface MovingOptions extends PerformOptions {
   readonly look: () => Promise<ClaimsSnapshot>;
-  readonly plan: (books: Books) => readonly Verdict[];
+  readonly plan: (books: SnapshotIndex) => readonly MoveDecision[];
   readonly dryRun: boolean;
   readonly say: (line: string) => void;
 }
@@ -43,7 +43,7 @@ export async function moveAll(options: MovingOptions): Promise<MovingReport> {
   return report;
 }
 
-async function look(options: Pick<MovingOptions, "look">): Promise<Books> {
+async function look(options: Pick<MovingOptions, "look">): Promise<SnapshotIndex> {
   const snapshot = await options.look();
   if (!snapshot.hasClaims) {
     throw new ClaimsError(
@@ -53,7 +53,7 @@ async function look(options: Pick<MovingOptions, "look">): Promise<Books> {
   }
   const rests = restsOf(snapshot.state);
   if (rests !== "") throw new ClaimsError("not-now", `No claim gets an address now (${rests}): call this afterwards.`);
-  return new Books(snapshot);
+  return new SnapshotIndex(snapshot);
 }
 
 interface Said {
@@ -61,7 +61,7 @@ interface Said {
   readonly line: string;
 }
 
-function said(verdict: Verdict): Said {
+function said(verdict: MoveDecision): Said {
   switch (verdict.verdict) {
     case "move":
       return { kind: "moved", line: `${verdict.what}: would do: ${wordsOf(verdict.move)}` };
@@ -72,8 +72,8 @@ function said(verdict: Verdict): Said {
   }
 }
 
-async function carryOut(first: Verdict, options: MovingOptions): Promise<Said> {
-  let verdict: Verdict | undefined = first;
+async function carryOut(first: MoveDecision, options: MovingOptions): Promise<Said> {
+  let verdict: MoveDecision | undefined = first;
   let why = "";
   for (let round = 1; round <= roundsMax; round++) {
     if (verdict?.verdict !== "move") break;

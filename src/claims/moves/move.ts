@@ -15,12 +15,12 @@ import { apiVersionOf } from "../../api/kind.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../ipam/owner.ts";
-import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
+import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import type { Address } from "../../net/address.ts";
-import type { Place } from "../leader/ledger-place.ts";
+import type { LedgerPlace } from "../leader/ledger-place.ts";
 import { annotationsOf, labelsOf, referenceOf } from "../plan/object.ts";
 import type { MetadataPatch } from "../plan/steps.ts";
-import type { Target } from "./new-owner.ts";
+import type { NewOwner } from "./new-owner.ts";
 
 export type ClaimChange =
   /** It is there, and as it must be. */
@@ -36,14 +36,14 @@ export interface Move {
   readonly first: "claim" | "holds";
   readonly claim: ClaimChange;
   /** Held for another claim of the same VM in an earlier life, or for its own pod: passed on, never free in between. */
-  readonly pass: readonly { readonly held: ReadHold; readonly part: number }[];
-  readonly take: readonly { readonly place: Place; readonly address: Address }[];
+  readonly pass: readonly { readonly held: ListedHold; readonly part: number }[];
+  readonly take: readonly { readonly place: LedgerPlace; readonly address: Address }[];
   readonly note: HoldNote;
   /** Pods that use the addresses now and are not in the list yet. */
   readonly users: readonly HoldUser[];
 }
 
-export type Verdict =
+export type MoveDecision =
   | { readonly verdict: "move"; readonly what: string; readonly move: Move }
   | { readonly verdict: "done"; readonly what: string; readonly words: string }
   /** A sentence: why, and what to do. */
@@ -55,7 +55,7 @@ export interface Before {
   readonly adoptedFrom?: string | undefined;
 }
 
-function marksFor(target: Target, nic: string, { continues, adoptedFrom }: Before) {
+function marksFor(target: NewOwner, nic: string, { continues, adoptedFrom }: Before) {
   const { name } = target;
   const annotations: Record<string, string> = {
     ...annotationsOf(target, nic, name),
@@ -65,7 +65,7 @@ function marksFor(target: Target, nic: string, { continues, adoptedFrom }: Befor
   return { annotations, labels: labelsOf(name), ownerReferences: [referenceOf(target, name)] };
 }
 
-export function newClaim(target: Target, nic: string, network: string, before: Before = {}): StoredClaim {
+export function newClaim(target: NewOwner, nic: string, network: string, before: Before = {}): StoredClaim {
   return {
     apiVersion: apiVersionOf(ipamClaimKind),
     kind: ipamClaimKind.kind,
@@ -88,7 +88,7 @@ function finalizersOf({ metadata }: StoredClaim): string[] {
 }
 
 /** An owner reference to another life of the VM would let garbage collection delete the claim. */
-export function remarked(claim: StoredClaim, target: Target, nic: string, before: Before = {}): ClaimChange {
+export function remarked(claim: StoredClaim, target: NewOwner, nic: string, before: Before = {}): ClaimChange {
   const marks = marksFor(target, nic, before);
   const stale = target.vmi === undefined ? { [claimInstanceAnnotation]: null } : {};
   const metadata = { ...marks, annotations: { ...stale, ...marks.annotations }, finalizers: finalizersOf(claim) };
@@ -100,7 +100,7 @@ export function claimOwner({ metadata }: StoredClaim, part = 0): ClaimOwner {
   return { kind: "claim", uid, namespace, name, ...(part > 0 && { part }) };
 }
 
-export function noteFor(target: Target, nic: string, why: string): HoldNote {
+export function noteFor(target: NewOwner, nic: string, why: string): HoldNote {
   return { identity: identityOf(target.uid, nic), why };
 }
 
@@ -114,6 +114,6 @@ export function describeClaim({ metadata }: StoredClaim): string {
   return `IPAMClaim ${metadata.namespace}/${metadata.name}`;
 }
 
-export function partOfHeld({ hold: { owner } }: ReadHold): number {
+export function partOfHeld({ hold: { owner } }: ListedHold): number {
   return owner.kind === "nic" ? 0 : (owner.part ?? 0);
 }

@@ -8,13 +8,13 @@ import type { Pod, StoredClaim } from "../../cluster/resources.ts";
 import type { Persistence } from "../../cni/config/persistence.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import { describeOwner } from "../../ipam/owner.ts";
-import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
+import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import type { Address } from "../../net/address.ts";
 import { isPodOver, launcherPodOf } from "../leader/launchers.ts";
-import type { Place } from "../leader/ledger-place.ts";
+import type { LedgerPlace } from "../leader/ledger-place.ts";
 import { type Life, livesOf } from "../plan/owners.ts";
 import { describeClaim, type Move, nicOfClaim } from "./move.ts";
-import type { Books } from "./snapshot-index.ts";
+import type { SnapshotIndex } from "./snapshot-index.ts";
 import type { ClaimsSnapshot } from "./snapshot.ts";
 
 interface TargetNic {
@@ -24,18 +24,18 @@ interface TargetNic {
   readonly definition: string;
 }
 
-export interface Target extends Life {
+export interface NewOwner extends Life {
   readonly namespace: string;
   readonly name: string;
   readonly nics: readonly TargetNic[];
 }
 
 /** Undefined: there is no such VM, and no VMI without one. */
-export function targetOf(
+export function newOwnerOf(
   { machines, instances }: Pick<ClaimsSnapshot, "machines" | "instances">,
   { namespace, name }: { readonly namespace: string; readonly name: string },
   persistence: ReadonlyMap<string, Persistence>,
-): Target | undefined {
+): NewOwner | undefined {
   const vm = machines.get(`${namespace}/${name}`);
   const vmi = instances.get(`${namespace}/${name}`);
   const [life] = livesOf({ ...(vm && { vm }), ...(vmi && { vmi }) });
@@ -53,7 +53,7 @@ function nicsOf(spec: VmiSpec, namespace: string, persistence: ReadonlyMap<strin
 }
 
 /** Launcher pods of the target that have not ended, and have the NIC. */
-export function usersOf({ pods }: Pick<ClaimsSnapshot, "pods">, target: Target, nic: string): HoldUser[] {
+export function usersOf({ pods }: Pick<ClaimsSnapshot, "pods">, target: NewOwner, nic: string): HoldUser[] {
   const { namespace, vm, vmi } = target;
   if (vmi === undefined) return [];
   const { uid: instance } = vmi.metadata;
@@ -87,11 +87,11 @@ export interface OwnClaim {
   readonly network: string;
   /** Undefined: it has none yet. */
   readonly claim?: StoredClaim;
-  readonly holds: readonly ReadHold[];
+  readonly holds: readonly ListedHold[];
 }
 
 /** A sentence where the VM can have nothing on this NIC. */
-export function ownClaimOf(books: Books, target: Target, nic: string): OwnClaim | string {
+export function ownClaimOf(books: SnapshotIndex, target: NewOwner, nic: string): OwnClaim | string {
   const { namespace, name, uid } = target;
   const definition = target.nics.find((each) => each.nic === nic)?.definition;
   if (definition === undefined) {
@@ -119,7 +119,7 @@ export function ownClaimOf(books: Books, target: Target, nic: string): OwnClaim 
 }
 
 /** Names of claims -> the NIC that they would be for, where nothing is recorded. */
-export function ownNames({ name, nics }: Target, network: string): Map<string, string> {
+export function ownNames({ name, nics }: NewOwner, network: string): Map<string, string> {
   return new Map(
     nics.flatMap(({ nic }) => [
       [upstreamClaimName(name, nic), nic] as const,
@@ -129,7 +129,10 @@ export function ownNames({ name, nics }: Target, network: string): Map<string, s
   );
 }
 
-export function namesake({ snapshot }: Books, { metadata: { namespace, name } }: StoredClaim): StoredClaim | undefined {
+export function namesake(
+  { snapshot }: SnapshotIndex,
+  { metadata: { namespace, name } }: StoredClaim,
+): StoredClaim | undefined {
   return snapshot.claims.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
 }
 
@@ -142,14 +145,14 @@ export function readIps(ips: readonly string[]): Address[] | string {
 
 /** What is not the claim's yet is taken, or passed on by `users`, the VM's pods from before claims. A sentence: why not. */
 export function obtainable(
-  books: Books,
+  books: SnapshotIndex,
   own: OwnClaim,
   addresses: readonly Address[],
-  { known = [], users = [] }: { readonly known?: readonly ReadHold[]; readonly users?: readonly HoldUser[] } = {},
+  { known = [], users = [] }: { readonly known?: readonly ListedHold[]; readonly users?: readonly HoldUser[] } = {},
 ): Pick<Move, "pass" | "take"> | string {
   const has = new Set([...known, ...own.holds].map(({ hold }) => `${hold.address}`));
-  const pass: { held: ReadHold; part: number }[] = [];
-  const take: { place: Place; address: Address }[] = [];
+  const pass: { held: ListedHold; part: number }[] = [];
+  const take: { place: LedgerPlace; address: Address }[] = [];
   for (const address of addresses) {
     if (has.has(`${address}`)) continue;
     has.add(`${address}`);
@@ -166,6 +169,6 @@ export function obtainable(
   return { pass, take };
 }
 
-export function heldBy(address: Address, { hold }: ReadHold): string {
+export function heldBy(address: Address, { hold }: ListedHold): string {
   return `${address} is held for ${describeOwner(hold.owner)} (holdfast who ${address}): one address cannot be two owners'`;
 }

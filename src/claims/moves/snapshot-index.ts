@@ -1,31 +1,31 @@
 // A snapshot of claims with its indexes: whose an address is, what a claim holds, what an owner has. Pure.
 import { ownershipOf } from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
+import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import type { Address } from "../../net/address.ts";
-import { type Place, Places } from "../leader/ledger-place.ts";
+import { type LedgerPlace, LedgerPlaces } from "../leader/ledger-place.ts";
 import type { ClaimsSnapshot } from "./snapshot.ts";
 
-export class Books {
+export class SnapshotIndex {
   readonly snapshot: ClaimsSnapshot;
-  readonly places: Places;
+  readonly places: LedgerPlaces;
   /** Key: the claim's UID. */
   readonly claims: ReadonlyMap<string, StoredClaim>;
   /** Key: the owner's UID. */
   readonly #ofOwner: ReadonlyMap<string, readonly StoredClaim[]>;
   /** Key: the claim's UID. What rests is nobody's. */
-  readonly #ofClaim: ReadonlyMap<string, readonly ReadHold[]>;
+  readonly #ofClaim: ReadonlyMap<string, readonly ListedHold[]>;
   /** Key: OWNER-UID/NIC. */
-  readonly #ofIdentity: ReadonlyMap<string, readonly ReadHold[]>;
+  readonly #ofIdentity: ReadonlyMap<string, readonly ListedHold[]>;
   /** Key: namespace, domain, address. */
-  readonly #at: ReadonlyMap<string, ReadHold>;
+  readonly #at: ReadonlyMap<string, ListedHold>;
   readonly #living: ReadonlySet<string>;
 
   constructor(snapshot: ClaimsSnapshot) {
     const held = snapshot.held.filter(({ cooling }) => cooling === undefined);
     const ofClaims = held.filter(({ hold }) => hold.owner.kind === "claim");
     this.snapshot = snapshot;
-    this.places = new Places(snapshot);
+    this.places = new LedgerPlaces(snapshot);
     this.claims = new Map(snapshot.claims.map((claim) => [claim.metadata.uid ?? "", claim]));
     const owners = [...snapshot.machines.values(), ...snapshot.instances.values()];
     this.#living = new Set(owners.map(({ metadata }) => metadata.uid ?? ""));
@@ -43,7 +43,7 @@ export class Books {
   }
 
   /** Everything that is held for a claim, whether it is there or not. */
-  heldForClaims(): readonly ReadHold[] {
+  heldForClaims(): readonly ListedHold[] {
     return [...this.#ofClaim.values()].flat();
   }
 
@@ -52,12 +52,12 @@ export class Books {
   }
 
   /** What is held for a claim, by the UID of the object. */
-  heldFor(claim: string): readonly ReadHold[] {
+  heldFor(claim: string): readonly ListedHold[] {
     return this.#ofClaim.get(claim) ?? [];
   }
 
   /** What is held for OWNER-UID/NIC, whichever claim it is under. */
-  heldAs(identity: string): readonly ReadHold[] {
+  heldAs(identity: string): readonly ListedHold[] {
     return this.#ofIdentity.get(identity) ?? [];
   }
 
@@ -68,7 +68,7 @@ export class Books {
       .map((each) => each.slice(prefix.length));
   }
 
-  holderAt({ namespace, domain }: Place, address: Address): ReadHold | undefined {
+  holderAt({ namespace, domain }: LedgerPlace, address: Address): ListedHold | undefined {
     return this.#at.get(placeKey(namespace, domain, address));
   }
 }

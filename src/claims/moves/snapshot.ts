@@ -10,7 +10,7 @@ import { listServed } from "../../kube/look-up.ts";
 import { keyOf, type KubeObject } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient, Scope } from "../../kube/rest.ts";
-import { listHolds, type ReadHold } from "../../ledger/reservation/list-holds.ts";
+import { listHolds, type ListedHold } from "../../ledger/reservation/list-holds.ts";
 import { type Extensions, readExtensions } from "../leader/ipam-extensions-detector.ts";
 import type { Instance, Machine } from "../leader/trim.ts";
 
@@ -22,7 +22,7 @@ export interface ClaimsSnapshot {
   readonly hasClaims: boolean;
   readonly claims: readonly kinds.StoredClaim[];
   /** Of all owners, what rests too: whose an address is can only be told from all of them. */
-  readonly held: readonly ReadHold[];
+  readonly held: readonly ListedHold[];
   /** Key: namespace/name. */
   readonly machines: ReadonlyMap<string, Machine>;
   /** Key: namespace/name. */
@@ -86,8 +86,8 @@ export async function readClaims(options: ClaimsOptions): Promise<ClaimsSnapshot
 }
 
 /** What cannot be read is `holdfast check`'s to tell; an address in it is not free, and the ledger says so to who takes. */
-async function readHolds(client: KubeClient, signal: AbortSignal): Promise<ReadHold[]> {
-  const held: ReadHold[] = [];
+async function readHolds(client: KubeClient, signal: AbortSignal): Promise<ListedHold[]> {
+  const held: ListedHold[] = [];
   for await (const each of listHolds(client, { includeCooling: true, signal })) {
     if (each.unreadable === undefined) held.push(each);
   }

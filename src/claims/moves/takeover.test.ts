@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from "vitest";
 
 import { isForeign } from "../../api/claims/claim-marks.ts";
-import type { Verdict } from "./move.ts";
+import type { MoveDecision } from "./move.ts";
 import { planTakeover, refuseBeside } from "./takeover.ts";
 import {
   claim,
@@ -46,7 +46,7 @@ const tenant = definition("tenant", {
   allowPersistentIPs: true,
 });
 
-function told(verdict: Verdict | undefined): string {
+function told(verdict: MoveDecision | undefined): string {
   if (verdict?.verdict !== "move") return verdict?.verdict === "refused" ? `refused ${verdict.why}` : "nothing";
   const { nic, pass, take, users } = verdict.move;
   return [

@@ -6,17 +6,17 @@ import { isForeign, ownershipOf, upstreamClaimFinalizer, upstreamClaimName } fro
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { ClaimsError } from "./claims-error.ts";
-import { describeClaim, noteFor, remarked, type Verdict } from "./move.ts";
-import { obtainable, type OwnClaim, readIps, type Target, targetOf, usersOf } from "./new-owner.ts";
-import type { Books } from "./snapshot-index.ts";
+import { describeClaim, noteFor, remarked, type MoveDecision } from "./move.ts";
+import { obtainable, type OwnClaim, readIps, type NewOwner, newOwnerOf, usersOf } from "./new-owner.ts";
+import type { SnapshotIndex } from "./snapshot-index.ts";
 
-export function planTakeover(books: Books): Verdict[] {
+export function planTakeover(books: SnapshotIndex): MoveDecision[] {
   return books.snapshot.claims.filter(isForeign).map((claim) => verdictOf(books, claim));
 }
 
-function verdictOf(books: Books, claim: StoredClaim): Verdict {
+function verdictOf(books: SnapshotIndex, claim: StoredClaim): MoveDecision {
   const what = describeClaim(claim);
-  const refused = (why: string): Verdict => ({ verdict: "refused", what, why });
+  const refused = (why: string): MoveDecision => ({ verdict: "refused", what, why });
   if (claim.metadata.deletionTimestamp !== undefined) return refused("it is being deleted: its owner is done with it");
   const target = ownerOf(books, claim);
   if (typeof target === "string") return refused(target);
@@ -32,13 +32,13 @@ function verdictOf(books: Books, claim: StoredClaim): Verdict {
   return { verdict: "move", what, move: { nic: own.nic, first: "holds", claim: change, ...holding, note, users } };
 }
 
-function ownerOf(books: Books, claim: StoredClaim): Target | string {
+function ownerOf(books: SnapshotIndex, claim: StoredClaim): NewOwner | string {
   const ownership = ownershipOf(claim);
   if (ownership.kind === "ownerless") {
     return "it has no owner reference any more (a VM that was deleted with --cascade=orphan): delete it once no VM uses it";
   }
   const { namespace = "", name } = parseKey(homeOf(claim));
-  const target = targetOf(books.snapshot, { namespace, name }, books.places.persistence);
+  const target = newOwnerOf(books.snapshot, { namespace, name }, books.places.persistence);
   if (target === undefined || target.uid !== ownership.uid) {
     return `its owner ${ownership.uid} is gone: where nothing uses it, delete it and take ${upstreamClaimFinalizer} away`;
   }
@@ -46,7 +46,7 @@ function ownerOf(books: Books, claim: StoredClaim): Target | string {
 }
 
 /** Which NIC it is for: by its name, and by the network that it names. */
-function ownOf(books: Books, target: Target, claim: StoredClaim): OwnClaim | string {
+function ownOf(books: SnapshotIndex, target: NewOwner, claim: StoredClaim): OwnClaim | string {
   const { network } = claim.spec;
   const fits = target.nics.filter(({ nic }) => upstreamClaimName(target.name, nic) === claim.metadata.name);
   const onIt = fits.filter(({ definition }) => books.places.persistence.get(definition)?.network === network);
@@ -63,7 +63,10 @@ function ownOf(books: Books, target: Target, claim: StoredClaim): OwnClaim | str
 }
 
 /** Throws ClaimsError where ipam-extensions runs and nobody said that this is meant. */
-export function refuseBeside({ snapshot: { extensions } }: Books, { beside }: { readonly beside: boolean }): void {
+export function refuseBeside(
+  { snapshot: { extensions } }: SnapshotIndex,
+  { beside }: { readonly beside: boolean },
+): void {
   if (!extensions.isRunning || beside) return;
   throw new ClaimsError(
     "extensions-run",

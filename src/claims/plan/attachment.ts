@@ -8,7 +8,7 @@ import type { Life } from "./owners.ts";
 import { isStillInGuest } from "./wanted.ts";
 
 /** What a pod may be attached to: a claim, or a hold that its claim left. */
-export interface Target {
+export interface AttachmentTarget {
   readonly claim: string;
   readonly nic: string;
   readonly network: string;
@@ -18,23 +18,23 @@ export interface Target {
   readonly users: readonly HoldUser[];
 }
 
-export function targetOf({ name, nic, network, life, kind, holds }: ClaimView): Target {
+export function targetOf({ name, nic, network, life, kind, holds }: ClaimView): AttachmentTarget {
   const users = holds.flatMap(({ hold }) => hold.users ?? []);
   return { claim: name, nic, network, life, isByHand: kind === "by-hand", users };
 }
 
-export function looseTarget({ hold, nic, identity, life }: LooseHold): Target {
+export function looseTarget({ hold, nic, identity, life }: LooseHold): AttachmentTarget {
   const { owner, users = [] } = hold.hold;
   return { claim: owner.name, nic, network: hold.network, life, isByHand: identity === "", users };
 }
 
 /** Pods that live and have it, or are about to. */
-export function attachedPods(target: Target, family: Family): readonly LauncherPod[] {
+export function attachedPods(target: AttachmentTarget, family: Family): readonly LauncherPod[] {
   return family.facts.pods.filter((pod) => !pod.isOver && isAttached(pod, target, family));
 }
 
 /** Also where a user's pod is not among those of the family. */
-export function isInUse(target: Target, family: Family): boolean {
+export function isInUse(target: AttachmentTarget, family: Family): boolean {
   return attachedPods(target, family).length > 0 || target.users.some((user) => mayLive(user, family));
 }
 
@@ -44,14 +44,14 @@ function mayLive(user: HoldUser, { facts }: Family): boolean {
   return state === "alive" || state === "unknown";
 }
 
-function isAttached(pod: LauncherPod, target: Target, family: Family): boolean {
+function isAttached(pod: LauncherPod, target: AttachmentTarget, family: Family): boolean {
   if (target.users.some(({ uid }) => uid === pod.uid)) return !isDetached(pod, target, family);
   if (target.isByHand) return pod.nics.some(({ claim }) => claim === target.claim);
   return isOfItsOwner(pod, target, family) && touches(pod, target, family);
 }
 
 /** The guest has given the NIC back: neither the pod nor the VMI knows it any more. */
-export function isDetached(pod: LauncherPod, target: Target, family: Family): boolean {
+export function isDetached(pod: LauncherPod, target: AttachmentTarget, family: Family): boolean {
   const { life, nic } = target;
   if (!pod.hasStatus) return false;
   if (life === undefined || nic === "" || life.vmi?.metadata.uid !== pod.vmiUid || pod.vmiUid === "") return false;
@@ -59,19 +59,19 @@ export function isDetached(pod: LauncherPod, target: Target, family: Family): bo
 }
 
 /** A pod of a VMI that is not there any more may be anybody's of this name, the dead included. One of another VM that lives is not. */
-function isOfItsOwner({ vmiUid }: LauncherPod, { life }: Target, { facts, lives }: Family): boolean {
+function isOfItsOwner({ vmiUid }: LauncherPod, { life }: AttachmentTarget, { facts, lives }: Family): boolean {
   if (vmiUid === "") return false;
   if (vmiUid !== facts.vmi?.metadata.uid) return !facts.lives(vmiUid);
   return lives.find(({ vmi }) => vmi !== undefined) === life;
 }
 
-function touches(pod: LauncherPod, target: Target, family: Family): boolean {
+function touches(pod: LauncherPod, target: AttachmentTarget, family: Family): boolean {
   return pod.problem !== undefined || pod.nics.some((nic) => isOfNic(nic, target) && isOnNetwork(nic, target, family));
 }
 
 const ordinal = /^net\d+$/;
 
-function isOfNic({ nic, interfaceName, claim }: LauncherNic, target: Target): boolean {
+function isOfNic({ nic, interfaceName, claim }: LauncherNic, target: AttachmentTarget): boolean {
   if (claim !== undefined) return claim === target.claim;
   if (nic !== undefined) return nic === target.nic;
   // A NIC that left the VM's spec is known by the hash in its name; one with an ordinal name may be any.
@@ -79,7 +79,7 @@ function isOfNic({ nic, interfaceName, claim }: LauncherNic, target: Target): bo
 }
 
 /** Only a definition that is known to be of another network tells them apart. */
-function isOnNetwork({ definition }: LauncherNic, { network }: Target, { facts }: Family): boolean {
+function isOnNetwork({ definition }: LauncherNic, { network }: AttachmentTarget, { facts }: Family): boolean {
   if (definition === undefined || network === "") return true;
   const found = facts.definitionOf(definition);
   return typeof found === "string" || found.network === "" || found.network === network;

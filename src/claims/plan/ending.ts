@@ -4,7 +4,7 @@
 // nobody will want it back (a claim is made anew for a VM that lives). Whoever acts on it reads all that again (facts.ts).
 import { claimFinalizer } from "../../api/claims/claim-marks.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
-import { attachedPods, isDetached, isInUse, looseTarget, type Target, targetOf } from "./attachment.ts";
+import { attachedPods, isDetached, isInUse, looseTarget, type AttachmentTarget, targetOf } from "./attachment.ts";
 import { isSpare } from "./doubles.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family, LooseHold } from "./family.ts";
@@ -108,17 +108,17 @@ function areListed(view: ClaimView, family: Family): boolean {
   return attachedPods(targetOf(view), family).every(({ uid }) => listed.has(uid));
 }
 
-function usersSteps(hold: ClaimHold, target: Target, family: Family): readonly ClaimStep[] {
+function usersSteps(hold: ClaimHold, target: AttachmentTarget, family: Family): readonly ClaimStep[] {
   const users = remainingUsers(hold, target, family);
   return users.length === (hold.hold.users ?? []).length ? [] : [{ kind: "users", hold, users }];
 }
 
-function remainingUsers({ hold }: ClaimHold, target: Target, family: Family): readonly HoldUser[] {
+function remainingUsers({ hold }: ClaimHold, target: AttachmentTarget, family: Family): readonly HoldUser[] {
   return (hold.users ?? []).filter((user) => !isOver(user, target, family));
 }
 
 /** Certainly, by the rules of leak collection: a pod that is gone from the API, or has ended, may still run on a node that nobody can reach. */
-function isOver(user: HoldUser, target: Target, family: Family): boolean {
+function isOver(user: HoldUser, target: AttachmentTarget, family: Family): boolean {
   // A list that cannot be read counts as one user whom nobody can ask for.
   if (user.uid === "") return false;
   const pod = family.facts.pods.find(({ uid }) => uid === user.uid);

@@ -6,9 +6,10 @@
 import type { VirtualMachine, VirtualMachineInstance } from "../../api/claims/kubevirt.ts";
 import type { ClaimsState } from "../../cluster/claims-state.ts";
 import type { Standing } from "../../cluster/fencing.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { Persistence } from "../../cni/config/persistence.ts";
-import type { Hold, HoldUser } from "../../ipam/ledger.ts";
+import type { HoldUser } from "../../ipam/ledger.ts";
 
 export interface LauncherNic {
   /** The network's name in the VM's spec, by `nicOf`; undefined where it cannot be told. */
@@ -39,17 +40,8 @@ export interface LauncherPod {
   readonly problem?: string;
 }
 
-/** An address that is held, not cooling, for a claim. */
-export interface HeldClaim {
-  readonly hold: Hold;
-  /** Of the object that records it. */
-  readonly namespace: string;
-  /** When the leader was told that it came or changed; undefined: it was so when the leader began. */
-  readonly changedMs?: number;
-}
-
 /** With what the definitions of its network say of it. */
-export interface ClaimHold extends HeldClaim {
+export interface ClaimHold extends RecordedHold {
   /** The name in the CNI configuration, where it is known; else empty. */
   readonly network: string;
   /** The length of its network: 24. Undefined where no definition tells. */

@@ -18,13 +18,13 @@ export interface IpamRange extends Slicing {
 }
 
 /** Where a range stands: at the top level of `ipam` leading zeros are read, inside `ipRanges` they are not, as upstream. */
-export interface Place {
+export interface RangePosition {
   /** `ipam.` or `ipam.ipRanges[1].` */
   readonly path: string;
   readonly top: boolean;
 }
 
-export function parseIpamRange(object: JsonObject, place: Place, findings: Findings): IpamRange | undefined {
+export function parseIpamRange(object: JsonObject, place: RangePosition, findings: Findings): IpamRange | undefined {
   const { path } = place;
   const text = object["range"];
   const excludes = listOf(object["exclude"]).flatMap((block, index) => {
@@ -82,7 +82,7 @@ export function judgePicks(range: IpamRange, path: string, findings: Findings): 
 function parseEnd(
   object: JsonObject,
   key: "range_start" | "range_end",
-  { path, top }: Place,
+  { path, top }: RangePosition,
   findings: Findings,
 ): Address | undefined {
   const text = object[key];

@@ -12,7 +12,7 @@ export interface EventKey {
   readonly message: string;
 }
 
-export type Verdict =
+export type CorrelatedEvent =
   | { readonly do: "drop" }
   | {
       readonly do: "write";
@@ -45,7 +45,7 @@ export class EventCorrelator {
     this.#clock = clock;
   }
 
-  judge({ about, type, reason, message }: EventKey): Verdict {
+  judge({ about, type, reason, message }: EventKey): CorrelatedEvent {
     const flood = this.#floods.get(about) ?? new TokenBucket(perSecond, burst, this.#clock);
     this.#floods.set(about, flood);
     if (!flood.take()) return { do: "drop" };

@@ -1,7 +1,7 @@
 // What a hold needs beside its object while whereabouts may write: the finalizer, the old IPv6 name and the pool's entry, in this
 // order. A release takes them away in the opposite one, so that whatever a crash leaves behind still holds the address.
 // The one door to this folder for who takes and releases. Where coexistence is off nobody asks for it: no call, no read, no write more.
-import { ApiError as BadObject } from "../../api/error.ts";
+import { ObjectError as BadObject } from "../../api/error.ts";
 import { aliasAnnotation, coolingOf, ownerLabelName } from "../../api/holds/hold-marks.ts";
 import { reservationKind } from "../../api/holds/reservation.ts";
 import { type Hold, LedgerError, type TakeRequest } from "../../ipam/ledger.ts";

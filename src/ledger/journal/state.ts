@@ -4,16 +4,16 @@ import type { Domain } from "../../ipam/ledger.ts";
 import type { Address } from "../../net/address.ts";
 import { common, type IntervalSet } from "../../net/interval-set.ts";
 import { contains } from "../../net/prefix.ts";
-import { Books } from "./books.ts";
 import type { RestClock } from "./cooldown-clock.ts";
 import { type JournalGrant, usableOf } from "./grant.ts";
+import { JournalHolds } from "./journal-holds.ts";
 import { type JournalRecord, placeOf } from "./record.ts";
 
 export type Undo = () => void;
 type Grants = Map<string, JournalGrant>;
 
 export class State {
-  readonly books = new Books();
+  readonly books = new JournalHolds();
   /** key -> the grant as decided */
   readonly grants: Grants = new Map();
   /** key -> the grant as the disk has it */

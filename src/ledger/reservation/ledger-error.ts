@@ -1,7 +1,7 @@
 // What the API server's refusals mean to those who asked for an address.
 // `outcome-unknown` exactly where a write may have been carried out (src/kube/errors.ts), `unavailable` for all else, with
 // what an administrator must change where it will not get better by itself.
-import { ApiError as BadObject } from "../../api/error.ts";
+import { ObjectError as BadObject } from "../../api/error.ts";
 import { LedgerError } from "../../ipam/ledger.ts";
 import { ApiError } from "../../kube/errors.ts";
 

@@ -8,15 +8,14 @@ import { holdKind } from "../../api/holds/hold.ts";
 import { holdsOfReservation } from "../../api/holds/reservation-hold.ts";
 import { reservationKind } from "../../api/holds/reservation.ts";
 import { parseObject } from "../../api/kind.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import { holds, reservations, type StoredHold, type StoredReservation } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 
 export type HeldObject = StoredReservation | StoredHold;
 
-export interface ReadHold {
-  readonly hold: Hold;
-  readonly namespace: string;
+export interface ListedHold extends RecordedHold {
   /** It is nobody's: `hold.owner` is who had it last. */
   readonly cooling?: Cooling;
   readonly object: HeldObject;
@@ -47,7 +46,7 @@ export interface HeldObjectsOptions {
 export async function* listHolds(
   client: KubeClient,
   options: HeldObjectsOptions = {},
-): AsyncIterable<ReadHold | UnreadableHold> {
+): AsyncIterable<ListedHold | UnreadableHold> {
   const { namespace, signal, resourceVersion } = options;
   const old = resourceVersion && { resourceVersion, pageSize: 0 };
   const scope = { namespace, signal, labelSelector: selectorOf(options), ...old };
@@ -59,10 +58,10 @@ export async function* listHolds(
 }
 
 /** Readings of frozen objects of caches, which pools and claims share: 10,000 cost half a second each time. */
-const readings = new WeakMap<HeldObject, readonly (ReadHold | UnreadableHold)[]>();
+const readings = new WeakMap<HeldObject, readonly (ListedHold | UnreadableHold)[]>();
 
 /** What one object says. Nothing for the alias of another (docs/objects.md): the other says it. */
-export function readHeld(object: HeldObject): readonly (ReadHold | UnreadableHold)[] {
+export function readHeld(object: HeldObject): readonly (ListedHold | UnreadableHold)[] {
   const known = readings.get(object);
   if (known !== undefined) return known;
   const reading = readAnew(object);
@@ -75,7 +74,7 @@ function isFixed(object: HeldObject): boolean {
   return Object.isFrozen(object) && Object.isFrozen(object.metadata) && Object.isFrozen(object.spec);
 }
 
-function readAnew(object: HeldObject): readonly (ReadHold | UnreadableHold)[] {
+function readAnew(object: HeldObject): readonly (ListedHold | UnreadableHold)[] {
   const { metadata } = object;
   if (metadata.annotations?.[aliasAnnotation] !== undefined) return [];
   const cooling = coolingOf(metadata);

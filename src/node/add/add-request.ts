@@ -7,7 +7,7 @@ import { assertSelectable, type Selection, selectionOf } from "../../cni/selecti
 import { type StaticRequest, staticRequests } from "../../cni/static-request.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
 import { type ClaimUse, statusAddresses } from "../claims/resolve/claim-binding.ts";
-import type { Parts } from "../context.ts";
+import type { DaemonContext } from "../context.ts";
 import type { LoadedConfig } from "../request/configurations.ts";
 import type { PodFacts } from "../request/pods.ts";
 import type { SlicedMap } from "./range-source.ts";
@@ -30,7 +30,7 @@ export interface Asking {
   readonly warnings: readonly string[];
 }
 
-export interface AskingInput extends Pick<Parts, "nodeName" | "poolNamespace" | "cooldownMs" | "isolation"> {
+export interface AskingInput extends Pick<DaemonContext, "nodeName" | "poolNamespace" | "cooldownMs" | "isolation"> {
   readonly invocation: AttachmentInvocation;
   readonly loaded: LoadedConfig;
   /** Undefined where the API server knows no such pod: podman's container, a pod deleted meanwhile. */

@@ -12,7 +12,7 @@ import { ownerKey } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
 import { addByClaim, tellClaim } from "../claims/hold/add.ts";
 import { claimOf } from "../claims/resolve/resolve-claim.ts";
-import type { Parts } from "../context.ts";
+import type { DaemonContext } from "../context.ts";
 import { sandboxHold } from "../holds/sandboxes.ts";
 import { rollBack } from "../release/rollback.ts";
 import { attachmentKey } from "../request/attachment.ts";
@@ -25,7 +25,7 @@ import type { Taken } from "./address-source.ts";
 import { takeProbed } from "./duplicate-probe.ts";
 
 export interface Addition {
-  readonly parts: Parts;
+  readonly parts: DaemonContext;
   readonly invocation: AttachmentInvocation;
   readonly loaded: LoadedConfig;
   readonly asking: Asking;
@@ -35,7 +35,7 @@ export interface Addition {
 }
 
 export async function add(
-  parts: Parts,
+  parts: DaemonContext,
   invocation: AttachmentInvocation,
   text: string,
   signal: AbortSignal,
@@ -64,7 +64,7 @@ export async function add(
   });
 }
 
-function understood(input: AskingInput, parts: Parts): Asking {
+function understood(input: AskingInput, parts: DaemonContext): Asking {
   const { claim, pod, invocation } = input;
   try {
     return askingOf(input);
@@ -79,11 +79,21 @@ function understood(input: AskingInput, parts: Parts): Asking {
   }
 }
 
-function tellRefused(parts: Parts, pod: PodFacts, { interfaceName }: AttachmentInvocation, error: CniError): void {
+function tellRefused(
+  parts: DaemonContext,
+  pod: PodFacts,
+  { interfaceName }: AttachmentInvocation,
+  error: CniError,
+): void {
   parts.tell(pod.object, "Warning", "AddressRefused", `${interfaceName}: ${error.message}`);
 }
 
-function tellWarned(parts: Parts, pod: PodFacts | undefined, invocation: AttachmentInvocation, words: string): void {
+function tellWarned(
+  parts: DaemonContext,
+  pod: PodFacts | undefined,
+  invocation: AttachmentInvocation,
+  words: string,
+): void {
   const { interfaceName, containerId } = invocation;
   if (pod === undefined) parts.log.warn(words, { interfaceName, containerId });
   else parts.tell(pod.object, "Warning", "SettingIgnored", `${interfaceName}: ${words}`);

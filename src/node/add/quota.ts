@@ -9,7 +9,7 @@ import { lookUp } from "../../kube/look-up.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
 import type { Log } from "../../log/log.ts";
 import type { DaemonOptions } from "../daemon-options.ts";
-import { Shared } from "../single-flight.ts";
+import { SingleFlight } from "../single-flight.ts";
 
 export const quotaAnnotation = `${holdfastGroup}/max-addresses`;
 const rememberMs = 5000;
@@ -26,7 +26,7 @@ export class Quota {
   readonly #limits = new Recent<{ readonly limit: number | undefined; readonly readMs: number }>(maxRemembered);
 
   /** Namespace -> the read under way: those who ask at once need one. */
-  readonly #reads = new Shared<number | undefined>({ keep: false });
+  readonly #reads = new SingleFlight<number | undefined>({ keep: false });
 
   constructor(options: QuotaOptions) {
     this.#options = options;

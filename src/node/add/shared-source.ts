@@ -3,17 +3,17 @@ import { CniError, errorCodes } from "../../cni/error.ts";
 import type { Refused } from "../../ipam/acquire.ts";
 import { type Hold, LedgerError, type TakeOutcome } from "../../ipam/ledger.ts";
 import type { Refusal } from "../../ipam/request.ts";
-import type { Held } from "../holds/hold-index.ts";
+import type { HoldIndex } from "../holds/hold-index.ts";
 import { heldKind, type History } from "../holds/server-history.ts";
 import type { Ledgers } from "../pools/ledgers.ts";
-import { type OpenPool, type Pictures, stateChanged } from "../pools/pool-resolver.ts";
+import { type OpenPool, type PoolResolver, stateChanged } from "../pools/pool-resolver.ts";
 import type { AddressSource, OpenSource, TakeOrder } from "./address-source.ts";
 import type { Share, ShareOwner } from "./shares.ts";
 
 export interface SharedSourceParts {
   readonly ledgers: Ledgers;
-  readonly pictures: Pictures;
-  readonly held: Held;
+  readonly pictures: PoolResolver;
+  readonly held: HoldIndex;
   readonly now: () => number;
   readonly onConflict: () => void;
   /** Told the version of every new hold. */

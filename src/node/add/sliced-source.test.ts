@@ -12,10 +12,10 @@ import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import { Journal } from "../../ledger/journal/journal.ts";
 import { parseAddress } from "../../net/address.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import { Held } from "../holds/hold-index.ts";
+import { HoldIndex } from "../holds/hold-index.ts";
 import { Ledgers } from "../pools/ledgers.ts";
 import { SlicedPools } from "../pools/sliced-pools.ts";
-import { Sliced } from "../slices/slice-facade.ts";
+import { SliceFacade } from "../slices/slice-facade.ts";
 import { SlicedSource, type SlicedSourceParts } from "./sliced-source.ts";
 import { take as takeShare } from "./take.ts";
 
@@ -76,7 +76,7 @@ beforeEach(async () => {
   const ledgers = new Ledgers(() => {
     throw new Error("nothing is shared here");
   });
-  parts = { keeper, pools, clock, held: new Held(), ledgers, obstacle: () => obstacle };
+  parts = { keeper, pools, clock, held: new HoldIndex(), ledgers, obstacle: () => obstacle };
 });
 afterEach(async () => {
   await journal.close();
@@ -106,7 +106,7 @@ const starting = (clock: Clock) => {
 };
 const untold = (clock: Clock) => {
   const read = () => ({ version: 0, ranges: [], unknown: "nobody leads" });
-  return new Sliced({ journal, read, clock, obstacle: () => "" }).told(calledOff);
+  return new SliceFacade({ journal, read, clock, obstacle: () => "" }).told(calledOff);
 };
 const outcome = async (promise: Promise<string>) =>
   promise.catch((error: { code?: unknown; message: string }) => `code ${String(error.code)}: ${error.message}`);

@@ -6,7 +6,7 @@ import { type Domain, LedgerError } from "../../ipam/ledger.ts";
 import { ownerKey } from "../../ipam/owner.ts";
 import { type Clock, deadline, sleep } from "../../kube/clock.ts";
 import { contains } from "../../net/prefix.ts";
-import type { Held } from "../holds/hold-index.ts";
+import type { HoldIndex } from "../holds/hold-index.ts";
 import type { Ledgers } from "../pools/ledgers.ts";
 import type { SlicedPools } from "../pools/sliced-pools.ts";
 import { later } from "../request/failure.ts";
@@ -18,7 +18,7 @@ export interface SlicedSourceParts {
   readonly keeper: Pick<SliceKeeper, "journal" | "domainOf" | "why" | "refusal" | "short" | "changed">;
   readonly pools: SlicedPools;
   readonly clock: Clock;
-  readonly held: Held;
+  readonly held: HoldIndex;
   readonly ledgers: Ledgers;
   /** Empty, or in a sentence why nothing is handed out now: a pause, whereabouts, the node's own authority. */
   readonly obstacle: () => string;

@@ -9,10 +9,10 @@ import type { KubeClient } from "../../kube/rest.ts";
 import { silent } from "../../log/log.ts";
 import { next } from "../../net/address.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import { Held } from "../holds/hold-index.ts";
+import { HoldIndex } from "../holds/hold-index.ts";
 import { Ledgers } from "../pools/ledgers.ts";
-import { Pictures } from "../pools/pool-resolver.ts";
-import { Pace } from "../retry-pause.ts";
+import { PoolResolver } from "../pools/pool-resolver.ts";
+import { RetryPause } from "../retry-pause.ts";
 import type { AddressSource, TakeOrder } from "./address-source.ts";
 import { SharedSource } from "./shared-source.ts";
 import type { Share } from "./shares.ts";
@@ -32,8 +32,8 @@ let paused: string;
 /** Called when the ledger is asked, before it does anything. */
 let onTake: () => void;
 let onList: () => void;
-let pictures: Pictures;
-let held: Held;
+let pictures: PoolResolver;
+let held: HoldIndex;
 let sourceOf: (order: TakeOrder) => AddressSource;
 const order = { share, network: "net", lookFirst: false, onLost: () => {}, signal };
 const taken = (asked: TakeOrder) => take({ sourceOf, random: () => 0 }, asked);
@@ -41,16 +41,16 @@ const taken = (asked: TakeOrder) => take({ sourceOf, random: () => 0 }, asked);
 beforeEach(() => {
   [store, paused] = [new MemoryStore(), ""];
   [onTake, onList] = [() => {}, () => {}];
-  held = new Held();
+  held = new HoldIndex();
   const list = () => {
     onList();
     return Promise.resolve({ items: [] });
   };
   const client = { list } as unknown as KubeClient;
-  pictures = new Pictures({
+  pictures = new PoolResolver({
     client,
     held,
-    pace: new Pace(realClock, () => 0),
+    pace: new RetryPause(realClock, () => 0),
     log: silent,
     clock: { ...realClock, wallMs: now },
     coexistence: () => false,

@@ -3,7 +3,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { Log } from "../../log/log.ts";
 import type { Ledgers } from "../pools/ledgers.ts";
-import type { Pictures } from "../pools/pool-resolver.ts";
+import type { PoolResolver } from "../pools/pool-resolver.ts";
 import type { SharedState } from "../shared-state.ts";
 import { isClaimGone, serverFacts } from "./fence/fence-facts.ts";
 import { Fence, type FenceOptions } from "./fence/fence.ts";
@@ -12,7 +12,7 @@ import { StatusWriter } from "./hold/status-writer.ts";
 import { UserPods } from "./hold/users.ts";
 import { ClaimSearch } from "./resolve/find-claim.ts";
 
-export interface ClaimParts {
+export interface ClaimContext {
   readonly search: Pick<ClaimSearch, "find">;
   readonly holds: ClaimHolds;
   readonly users: UserPods;
@@ -22,7 +22,7 @@ export interface ClaimParts {
 }
 
 export interface ClaimAssembly {
-  readonly parts: ClaimParts;
+  readonly parts: ClaimContext;
   /** To be run. */
   readonly statuses: StatusWriter;
   /** To be run. */
@@ -36,7 +36,7 @@ export function assembleClaims(options: {
   readonly node: string;
   readonly state: Pick<SharedState, "claims" | "claimObstacle" | "paused">;
   readonly ledgers: Ledgers;
-  readonly pictures: Pictures;
+  readonly pictures: PoolResolver;
   /** How long an ADD waits for its claim. Default: 25 s. */
   readonly waitMs?: number | undefined;
   /** Absent: nobody is fenced. */

@@ -1,18 +1,14 @@
 // What this node holds, in memory: by place (namespace, domain, address) and by attachment. Only this daemon takes for this
 // node, so what it has listed once and written since is all there is. Not promised: that a hold is still there; the leader may
 // have collected it. Whoever acts on an entry writes with its version.
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
 import { type Owner, sameOwner } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
 import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
 
-export interface HeldEntry {
-  readonly namespace: string;
-  readonly hold: Hold;
-}
-
-export interface Place {
+export interface AddressPlace {
   readonly namespace: string;
   readonly domain: Domain;
   readonly address: Address | string;
@@ -20,7 +16,7 @@ export interface Place {
 
 export type PlaceKey = string;
 
-export function placeKey({ namespace, domain, address }: Place): PlaceKey {
+export function placeKey({ namespace, domain, address }: AddressPlace): PlaceKey {
   return `${namespace} ${domain} ${address}`;
 }
 
@@ -28,8 +24,8 @@ export function namespaceOf(place: PlaceKey): string {
   return place.slice(0, place.indexOf(" "));
 }
 
-export class Held {
-  readonly #entries = new Map<PlaceKey, HeldEntry>();
+export class HoldIndex {
+  readonly #entries = new Map<PlaceKey, RecordedHold>();
   /** Only holds that a sandbox uses: a parked one has none. */
   readonly #byAttachment = new Map<AttachmentKey, Set<PlaceKey>>();
   /** What is written down for lists that are under way: one at a time, as a rule. */
@@ -39,7 +35,7 @@ export class Held {
     return this.#entries.size;
   }
 
-  put(entry: HeldEntry): void {
+  put(entry: RecordedHold): void {
     const key = placeKey(placeOf(entry));
     this.#remove(key);
     this.#entries.set(key, entry);
@@ -50,30 +46,30 @@ export class Held {
     this.#byAttachment.set(of, (this.#byAttachment.get(of) ?? new Set()).add(key));
   }
 
-  delete(place: Place): void {
+  delete(place: AddressPlace): void {
     const key = placeKey(place);
     this.#remove(key);
     this.#note(key);
   }
 
-  get(place: Place): HeldEntry | undefined {
+  get(place: AddressPlace): RecordedHold | undefined {
     return this.#entries.get(placeKey(place));
   }
 
-  ofAttachment(attachment: Attachment): HeldEntry[] {
+  ofAttachment(attachment: Attachment): RecordedHold[] {
     return Array.from(this.#byAttachment.get(attachmentKey(attachment)) ?? [], (key) => this.#entries.get(key)!);
   }
 
   /** For the pool that is made of it; a node holds some hundred. */
-  ofDomain(namespace: string, domain: Domain): HeldEntry[] {
+  ofDomain(namespace: string, domain: Domain): RecordedHold[] {
     return [...this.#entries.values()].filter((each) => each.namespace === namespace && each.hold.domain === domain);
   }
 
-  ofOwner(owner: Owner): HeldEntry[] {
+  ofOwner(owner: Owner): RecordedHold[] {
     return [...this.#entries.values()].filter(({ hold }) => sameOwner(hold.owner, owner));
   }
 
-  all(): IterableIterator<HeldEntry> {
+  all(): IterableIterator<RecordedHold> {
     return this.#entries.values();
   }
 
@@ -85,7 +81,7 @@ export class Held {
   }
 
   /** After a new list: what was put or deleted since it began (`newer`) is newer, and stays as it is. */
-  replace(entries: Iterable<HeldEntry>, newer: ReadonlySet<PlaceKey>): void {
+  replace(entries: Iterable<RecordedHold>, newer: ReadonlySet<PlaceKey>): void {
     const before = new Set(newer);
     for (const key of this.#entries.keys()) if (!before.has(key)) this.#remove(key);
     for (const entry of entries) if (!before.has(placeKey(placeOf(entry)))) this.put(entry);
@@ -107,7 +103,7 @@ export class Held {
   }
 }
 
-export function placeOf({ namespace, hold: { domain, address } }: HeldEntry): Place {
+export function placeOf({ namespace, hold: { domain, address } }: RecordedHold): AddressPlace {
   return { namespace, domain, address };
 }
 

@@ -7,8 +7,8 @@ import type { HeldObject } from "../../ledger/reservation/list-holds.ts";
 import { recordsOf } from "../../ledger/reservation/records.ts";
 import { silent } from "../../log/log.ts";
 import { parseAddress } from "../../net/address.ts";
-import { Held } from "./hold-index.ts";
-import { OwnHolds, type OwnHoldsOptions } from "./hold-loader.ts";
+import { HoldIndex } from "./hold-index.ts";
+import { HoldLoader, type HoldLoaderOptions } from "./hold-loader.ts";
 
 const domain = "network:";
 const address = parseAddress("10.0.0.1");
@@ -30,15 +30,15 @@ const around = {
 };
 
 /** Each list is answered by the test, with what the server had when it was asked. */
-function world(more: Partial<OwnHoldsOptions> = {}) {
-  const held = new Held();
+function world(more: Partial<HoldLoaderOptions> = {}) {
+  const held = new HoldIndex();
   const asked: ((items: readonly HeldObject[]) => void)[] = [];
   const list = (resource: { kind: string }) =>
     resource.kind === "Hold"
       ? Promise.resolve({ items: [] })
       : new Promise((resolve) => asked.push((items) => resolve({ items })));
   const client = { list } as unknown as KubeClient;
-  const own = new OwnHolds({ client, node: "n", held, log: silent, ...around, ...more });
+  const own = new HoldLoader({ client, node: "n", held, log: silent, ...around, ...more });
   const namespaces = () => held.ofAttachment({ containerId: "c", interfaceName: "eth0" }).map((each) => each.namespace);
   return { held, own, asked, namespaces };
 }

@@ -1,36 +1,37 @@
 // What this node holds: listed at the start, after a pause and after a restore, and compared with what its live sandboxes use. Until that is done no
 // address is given and none is freed. Later looks compare again, from the server's cache, and keep nobody waiting.
 import { preconditionsOf } from "../../api/holds/version.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
 import type { FenceFacts } from "../claims/fence/fence-facts.ts";
 import type { DaemonOptions } from "../daemon-options.ts";
-import { Pace } from "../retry-pause.ts";
-import { Shared } from "../single-flight.ts";
-import { attachmentOf, type Held, type HeldEntry, type PlaceKey, placeKey, placeOf } from "./hold-index.ts";
+import { RetryPause } from "../retry-pause.ts";
+import { SingleFlight } from "../single-flight.ts";
+import { attachmentOf, type HoldIndex, type PlaceKey, placeKey, placeOf } from "./hold-index.ts";
 import type { Reassert } from "./reassert.ts";
 import type { Sandboxes } from "./sandboxes.ts";
 import { heldKind, type History } from "./server-history.ts";
 
-export interface OwnHoldsOptions extends Pick<DaemonOptions, "client" | "node" | "clock" | "random" | "log"> {
-  readonly held: Held;
+export interface HoldLoaderOptions extends Pick<DaemonOptions, "client" | "node" | "clock" | "random" | "log"> {
+  readonly held: HoldIndex;
   readonly facts: Pick<FenceFacts, "hold">;
   readonly sandboxes: Pick<Sandboxes, "get">;
   readonly reassert: Pick<Reassert, "round">;
   readonly history: Pick<History, "expect">;
 }
 
-export class OwnHolds {
-  readonly #options: OwnHoldsOptions;
-  readonly #list = new Shared<void>();
-  readonly #pace: Pace;
+export class HoldLoader {
+  readonly #options: HoldLoaderOptions;
+  readonly #list = new SingleFlight<void>();
+  readonly #pace: RetryPause;
   #isKnown = false;
   #isRestored = false;
   #generation = 0;
 
-  constructor(options: OwnHoldsOptions) {
+  constructor(options: HoldLoaderOptions) {
     this.#options = options;
-    this.#pace = new Pace(options.clock, options.random);
+    this.#pace = new RetryPause(options.clock, options.random);
   }
 
   get isKnown(): boolean {
@@ -60,11 +61,11 @@ export class OwnHolds {
     const { held, facts, sandboxes } = this.#options;
     // They are about to be listed, and compared.
     if (!this.#isKnown) return false;
-    const isLive = (entry: HeldEntry) => {
+    const isLive = (entry: RecordedHold) => {
       const attachment = attachmentOf(entry.hold);
       return attachment !== undefined && sandboxes.get(attachment) !== undefined;
     };
-    let last: HeldEntry | undefined;
+    let last: RecordedHold | undefined;
     for (const entry of held.all()) if (isLive(entry) && numberOf(entry) > numberOf(last)) last = entry;
     if (last === undefined) return false;
     const { namespace, hold } = last;
@@ -96,9 +97,9 @@ export class OwnHolds {
     log.info("what this node holds is known", { addresses: entries.length });
   }
 
-  async #entries(signal: AbortSignal, options: object): Promise<HeldEntry[]> {
+  async #entries(signal: AbortSignal, options: object): Promise<RecordedHold[]> {
     const { client, node, log } = this.#options;
-    const entries: HeldEntry[] = [];
+    const entries: RecordedHold[] = [];
     for await (const each of listHolds(client, { node, signal, ...options })) {
       if (each.unreadable !== undefined) log.warn(each.unreadable);
       // What a claim has is of no sandbox, whichever node wrote it last: the leader alone frees it.
@@ -108,10 +109,10 @@ export class OwnHolds {
   }
 }
 
-function numberOf(entry: HeldEntry | undefined): number {
+function numberOf(entry: RecordedHold | undefined): number {
   return entry === undefined ? 0 : Number(preconditionsOf(entry.hold.version).resourceVersion);
 }
 
-function byPlace(entries: readonly HeldEntry[]): ReadonlyMap<PlaceKey, Hold> {
+function byPlace(entries: readonly RecordedHold[]): ReadonlyMap<PlaceKey, Hold> {
   return new Map(entries.map((entry) => [placeKey(placeOf(entry)), entry.hold]));
 }

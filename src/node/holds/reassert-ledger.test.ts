@@ -1,7 +1,7 @@
 // Which holds are made again, and which are somebody's by now: on a ledger in memory.
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { ApiError as BadObject } from "../../api/error.ts";
+import { ObjectError as BadObject } from "../../api/error.ts";
 import type { CniArgs } from "../../cni/arguments.ts";
 import { ownerOf } from "../../cni/invocation.ts";
 import { type Hold, LedgerError } from "../../ipam/ledger.ts";
@@ -11,7 +11,7 @@ import type { KubeClient } from "../../kube/rest.ts";
 import { silent } from "../../log/log.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { PodState } from "../claims/fence/fence-facts.ts";
-import { Held, placeKey } from "./hold-index.ts";
+import { HoldIndex, placeKey } from "./hold-index.ts";
 import { Reassert } from "./reassert.ts";
 import type { KnownSandbox } from "./sandboxes.ts";
 
@@ -66,7 +66,7 @@ let inSlice: Hold | undefined;
 /** What the read of a slice meets instead. */
 let broken: Error | undefined;
 let reassert: Reassert;
-let held: Held;
+let held: HoldIndex;
 beforeEach(() => {
   [store, known, state, there, promised, told, marks, made] = [
     new MemoryStore(),
@@ -80,7 +80,7 @@ beforeEach(() => {
   ];
   [inSlice, broken] = [undefined, undefined];
   said.splice(0);
-  [held, meanwhile, existing] = [new Held(), () => {}, "one"];
+  [held, meanwhile, existing] = [new HoldIndex(), () => {}, "one"];
   const ledger = new MemoryLedger(store, {
     now: () => 0,
     fault: () => {

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { type Hold, type HoldNote, LedgerError } from "../../ipam/ledger.ts";
 import { silent } from "../../log/log.ts";
 import { parseAddress } from "../../net/address.ts";
-import { Held, type PlaceKey, placeKey } from "./hold-index.ts";
+import { HoldIndex, type PlaceKey, placeKey } from "./hold-index.ts";
 import { Reassert } from "./reassert.ts";
 import type { KnownSandbox } from "./sandboxes.ts";
 
@@ -47,7 +47,7 @@ async function made(listed: ReadonlyMap<PlaceKey, Hold>, given: Given = {}): Pro
     facts: { hold: async () => undefined, pod: async () => pod },
     isClaimGone: async () => false,
     ledgers: { shared: () => ({ take, amend }) } as never,
-    held: new Held(),
+    held: new HoldIndex(),
     sandboxes: {
       all: () => [sandbox],
       get: () => sandbox,

@@ -6,7 +6,7 @@
 // stays free: without its pod a hold is made again only after a restore, which may have forgotten the pod. Then this daemon
 // vouches for it while the sandbox is there; afterwards the leader has the last word. So it is with a claim: its pod may live on
 // without the NIC, and the claim that was made anew for the NIC would get the old address beside its own.
-import { ApiError as BadObject } from "../../api/error.ts";
+import { ObjectError as BadObject } from "../../api/error.ts";
 import { usedByAnnotation } from "../../api/holds/hold-marks.ts";
 import { isOffServer, mayLackMirror } from "../../api/holds/pod-uid.ts";
 import { type Hold, LedgerError } from "../../ipam/ledger.ts";
@@ -19,19 +19,19 @@ import { parseAddress } from "../../net/address.ts";
 import type { FenceFacts } from "../claims/fence/fence-facts.ts";
 import type { DaemonOptions } from "../daemon-options.ts";
 import type { Ledgers } from "../pools/ledgers.ts";
-import type { Pictures } from "../pools/pool-resolver.ts";
+import type { PoolResolver } from "../pools/pool-resolver.ts";
 import type { Intents } from "../release/intents.ts";
-import { attachmentOf, type Held, namespaceOf, type PlaceKey, placeKey } from "./hold-index.ts";
+import { attachmentOf, type HoldIndex, namespaceOf, type PlaceKey, placeKey } from "./hold-index.ts";
 import { type HoldPlace, type KnownSandbox, type SandboxHold, sandboxHold, type Sandboxes } from "./sandboxes.ts";
 
 export interface ReassertOptions extends Pick<DaemonOptions, "client" | "node" | "cooldownMs" | "log"> {
   readonly facts: FenceFacts;
   readonly isClaimGone: (claim: ClaimOwner, signal: AbortSignal) => Promise<boolean>;
   readonly ledgers: Pick<Ledgers, "shared">;
-  readonly held: Held;
+  readonly held: HoldIndex;
   readonly sandboxes: Pick<Sandboxes, "all" | "get" | "forget" | "move" | "isThere">;
   readonly intents: Pick<Intents, "get">;
-  readonly pictures: Pick<Pictures, "find">;
+  readonly pictures: Pick<PoolResolver, "find">;
   /** Who has the address out of a node's slice, where its range was cut. */
   readonly inSlice: (place: HoldPlace, signal: AbortSignal) => Promise<Hold | undefined>;
   /** Longer than between two rounds. */

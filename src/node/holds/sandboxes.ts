@@ -11,7 +11,7 @@ import type { Owner } from "../../ipam/owner.ts";
 import { asError } from "../../kube/abort.ts";
 import type { Log } from "../../log/log.ts";
 import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
-import type { Place } from "./hold-index.ts";
+import type { AddressPlace } from "./hold-index.ts";
 import { LineFile } from "./line-file.ts";
 import type { SeenVersions } from "./server-history.ts";
 
@@ -21,7 +21,7 @@ export interface ObjectName {
   readonly uid: string;
 }
 
-export interface HoldPlace extends Place {
+export interface HoldPlace extends AddressPlace {
   readonly address: string;
 }
 

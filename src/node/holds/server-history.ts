@@ -13,7 +13,7 @@
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { deadline } from "../../kube/clock.ts";
 import type { DaemonOptions } from "../daemon-options.ts";
-import { Shared } from "../single-flight.ts";
+import { SingleFlight } from "../single-flight.ts";
 
 /** Kind -> the highest version that was seen. */
 export type SeenVersions = Readonly<Record<string, number>>;
@@ -48,7 +48,7 @@ export class History {
   /** How often a watch ended before its time, and how often when the server was asked last. */
   #doubts = 0;
   #assured = 0;
-  readonly #probes = new Shared<void>({ keep: false });
+  readonly #probes = new SingleFlight<void>({ keep: false });
   #notedMs: number;
 
   constructor(options: HistoryOptions) {

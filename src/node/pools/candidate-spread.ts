@@ -20,7 +20,7 @@ export interface CrowdOptions {
   readonly daemons: () => number;
 }
 
-export class Crowd implements Extract<Strategy, { kind: "spread" }> {
+export class CandidateSpread implements Extract<Strategy, { kind: "spread" }> {
   readonly kind = "spread";
   readonly #options: CrowdOptions;
   #conflictMs = Number.NEGATIVE_INFINITY;

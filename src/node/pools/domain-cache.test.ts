@@ -5,9 +5,9 @@ import { type Owner, ownerKey } from "../../ipam/owner.ts";
 import { parseAddress } from "../../net/address.ts";
 import { parseBlock } from "../../net/interval.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import { Held } from "../holds/hold-index.ts";
-import { Crowd } from "./candidate-spread.ts";
-import { DomainPicture } from "./domain-cache.ts";
+import { HoldIndex } from "../holds/hold-index.ts";
+import { CandidateSpread } from "./candidate-spread.ts";
+import { DomainCache } from "./domain-cache.ts";
 
 const domain = "network:";
 const namespace = "kube-system";
@@ -29,15 +29,15 @@ const wide = { prefix: parsePrefix("10.0.0.0/24"), cooldownMs: 0 };
 const narrow = { prefix: parsePrefix("10.0.0.0/28"), cooldownMs: 0 };
 
 let nowMs: number;
-let held: Held;
-let picture: DomainPicture;
+let held: HoldIndex;
+let picture: DomainCache;
 const lowest = (definition = wide) => String(picture.poolFor(definition).nextFree(parseAddress("10.0.0.1")));
 
 beforeEach(() => {
   nowMs = 1000;
-  held = new Held();
+  held = new HoldIndex();
   const now = () => nowMs;
-  picture = new DomainPicture({ namespace, domain, held, now, crowd: new Crowd({ now, daemons: () => 10 }) });
+  picture = new DomainCache({ namespace, domain, held, now, crowd: new CandidateSpread({ now, daemons: () => 10 }) });
 });
 
 describe("pools of one domain", () => {
@@ -115,7 +115,7 @@ describe("a free map", () => {
 });
 
 describe("the crowd", () => {
-  const width = (crowd: Crowd) => crowd.width;
+  const width = (crowd: CandidateSpread) => crowd.width;
 
   it.each([
     [0, 1, 4096],
@@ -125,7 +125,7 @@ describe("the crowd", () => {
     [1000, 4000, 4000],
     [5000, 4096, 4096],
   ])("with %d daemons, a draw is among %d at rest, and among %d after a conflict", (daemons, atRest, expected) => {
-    const crowd = new Crowd({ now: () => nowMs, daemons: () => daemons });
+    const crowd = new CandidateSpread({ now: () => nowMs, daemons: () => daemons });
     expect(width(crowd)).toBe(atRest);
     crowd.met();
     expect(width(crowd)).toBe(expected);
@@ -138,7 +138,7 @@ describe("the crowd", () => {
     ["20 daemons, 3 takes: few enough for the lowest", 20, 3, 1],
     ["one daemon alone, whose takes know of each other", 1, 300, 1],
   ])("%s under way here, and as many elsewhere", (_name, daemons, takes, expected) => {
-    const crowd = new Crowd({ now: () => nowMs, daemons: () => daemons });
+    const crowd = new CandidateSpread({ now: () => nowMs, daemons: () => daemons });
     for (let take = 0; take < takes; take++) crowd.begin();
     expect(width(crowd)).toBe(expected);
     for (let take = 0; take < takes; take++) crowd.end();

@@ -10,8 +10,8 @@ import { type Address, equal } from "../../net/address.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import type { Interval } from "../../net/interval.ts";
 import { contains } from "../../net/prefix.ts";
-import type { Held } from "../holds/hold-index.ts";
-import type { Crowd } from "./candidate-spread.ts";
+import type { HoldIndex } from "../holds/hold-index.ts";
+import type { CandidateSpread } from "./candidate-spread.ts";
 import { definitionText, learnIn, releasedIn, tookIn } from "./pool-set.ts";
 
 /** What a node with a few hundred pods frees at once after its return; what is beyond is handed out like any other. */
@@ -24,11 +24,11 @@ interface Foreign {
   readonly learntMs: number;
 }
 
-export interface PictureOptions {
+export interface DomainCacheOptions {
   readonly namespace: string;
   readonly domain: Domain;
-  readonly held: Held;
-  readonly crowd: Crowd;
+  readonly held: HoldIndex;
+  readonly crowd: CandidateSpread;
   /** The wall clock. */
   readonly now: () => number;
 }
@@ -38,16 +38,16 @@ export interface Listed {
   readonly cooling?: { readonly untilMs: number; readonly lastOwner: Cooling["lastOwner"] };
 }
 
-export class DomainPicture {
+export class DomainCache {
   readonly namespace: string;
   readonly domain: Domain;
-  readonly crowd: Crowd;
+  readonly crowd: CandidateSpread;
   /** When the last whole list began; by the wall clock. */
   listedMs = Number.NEGATIVE_INFINITY;
   usedMs = Number.NEGATIVE_INFINITY;
   /** When it was made, or last renewed in the background. */
   renewedMs: number;
-  readonly #options: PictureOptions;
+  readonly #options: DomainCacheOptions;
   /** Text of the definition -> its pool. Definitions come from configurations: a handful. */
   readonly #pools = new Map<string, Pool>();
   /** address -> what others hold */
@@ -55,7 +55,7 @@ export class DomainPicture {
   /** Addresses that rest, of the last list: for pools that are made later. */
   #resting: readonly Cooling[] = [];
 
-  constructor(options: PictureOptions) {
+  constructor(options: DomainCacheOptions) {
     this.#options = options;
     this.namespace = options.namespace;
     this.domain = options.domain;

@@ -21,16 +21,16 @@ import { listHolds } from "../../ledger/reservation/list-holds.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { PoolUse, Share } from "../add/shares.ts";
 import type { DaemonOptions } from "../daemon-options.ts";
-import type { Held } from "../holds/hold-index.ts";
-import type { Pace } from "../retry-pause.ts";
-import { Shared } from "../single-flight.ts";
-import { Crowd } from "./candidate-spread.ts";
-import { DomainPicture, type Listed } from "./domain-cache.ts";
+import type { HoldIndex } from "../holds/hold-index.ts";
+import type { RetryPause } from "../retry-pause.ts";
+import { SingleFlight } from "../single-flight.ts";
+import { CandidateSpread } from "./candidate-spread.ts";
+import { DomainCache, type Listed } from "./domain-cache.ts";
 
-export interface PicturesOptions extends Pick<DaemonOptions, "client" | "clock" | "log"> {
-  readonly held: Held;
+export interface PoolResolverOptions extends Pick<DaemonOptions, "client" | "clock" | "log"> {
+  readonly held: HoldIndex;
   /** A list that failed is asked for again when the server may be. */
-  readonly pace: Pace;
+  readonly pace: RetryPause;
   readonly coexistence: () => boolean;
   /** How many daemons there are; 0: not known. */
   readonly daemons: () => number;
@@ -43,7 +43,7 @@ export interface PoolPlace {
 
 export interface OpenPool {
   readonly pool: Pool;
-  readonly picture: DomainPicture;
+  readonly picture: DomainCache;
   readonly name: string | undefined;
 }
 
@@ -57,35 +57,35 @@ const mapAgeMaxMs = 60_000;
 /** The pool's mark is there after the first; a second one under another of its names says something else. */
 const triesMax = 3;
 
-export class Pictures {
-  readonly #options: PicturesOptions;
+export class PoolResolver {
+  readonly #options: PoolResolverOptions;
   /** namespace, identity, naming, protection -> the pool object */
-  readonly #places = new Shared<PoolPlace>();
+  readonly #places = new SingleFlight<PoolPlace>();
   readonly #warned = new Set<string>();
   /** namespace, domain -> its picture */
-  readonly #pictures = new Map<string, DomainPicture>();
+  readonly #pictures = new Map<string, DomainCache>();
   /** namespace, pool -> a pool whose picture came from a map */
-  readonly #mapped = new Map<string, { picture: DomainPicture; name: string; range: Prefix }>();
+  readonly #mapped = new Map<string, { picture: DomainCache; name: string; range: Prefix }>();
   /** namespace/pool -> the map that was read last: finding the pool and filling its picture need one read, not two */
   readonly #maps = new Map<string, { readonly map: FreeMap; readonly readMs: number }>();
   /** namespace, pool -> a pool object that is handed out of */
   readonly #opened = new Map<string, { namespace: string; name: string; domain: Domain }>();
   /** namespace -> the list under way */
-  readonly #lists = new Shared<void>({ keep: false });
+  readonly #lists = new SingleFlight<void>({ keep: false });
   /** namespace -> when the last list began, and how long it took */
   readonly #listed = new Map<string, { startedMs: number; tookMs: number }>();
 
   #generation = 0;
 
-  constructor(options: PicturesOptions) {
+  constructor(options: PoolResolverOptions) {
     this.#options = options;
   }
 
-  all(): IterableIterator<DomainPicture> {
+  all(): IterableIterator<DomainCache> {
     return this.#pictures.values();
   }
 
-  find(namespace: string, domain: Domain): DomainPicture | undefined {
+  find(namespace: string, domain: Domain): DomainCache | undefined {
     return this.#pictures.get(`${namespace} ${domain}`);
   }
 
@@ -125,7 +125,7 @@ export class Pictures {
   }
 
   /** For the background: by the map where there is one, else by a list, at most one part in a hundred of the time. */
-  async renew(picture: DomainPicture, ageMs: number, signal: AbortSignal): Promise<void> {
+  async renew(picture: DomainCache, ageMs: number, signal: AbortSignal): Promise<void> {
     const { namespace } = picture;
     const maps = [...this.#mapped.entries()].filter(([, each]) => each.picture === picture);
     const read = await Promise.all(maps.map(([, each]) => this.#readMap(namespace, each.name, each.range, signal)));
@@ -148,7 +148,7 @@ export class Pictures {
     this.#pictures.clear();
   }
 
-  async #fill(picture: DomainPicture, share: Share, name: string | undefined, signal: AbortSignal): Promise<void> {
+  async #fill(picture: DomainCache, share: Share, name: string | undefined, signal: AbortSignal): Promise<void> {
     if (name !== undefined && share.pool !== undefined && !this.#options.coexistence()) {
       const {
         namespace,
@@ -275,13 +275,13 @@ export class Pictures {
     }
   }
 
-  #pictureOf(namespace: string, domain: Domain): DomainPicture {
+  #pictureOf(namespace: string, domain: Domain): DomainCache {
     const key = `${namespace} ${domain}`;
     const known = this.#pictures.get(key);
     if (known !== undefined) return known;
     const { held, clock, daemons } = this.#options;
     const now = () => clock.wallMs();
-    const picture = new DomainPicture({ namespace, domain, held, now, crowd: new Crowd({ now, daemons }) });
+    const picture = new DomainCache({ namespace, domain, held, now, crowd: new CandidateSpread({ now, daemons }) });
     this.#pictures.set(key, picture);
     return picture;
   }

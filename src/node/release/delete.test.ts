@@ -5,8 +5,8 @@ import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { Recent } from "../../kube/cache/recent.ts";
 import { realClock } from "../../kube/clock.ts";
 import { silent } from "../../log/log.ts";
-import type { Parts } from "../context.ts";
-import { Held } from "../holds/hold-index.ts";
+import type { DaemonContext } from "../context.ts";
+import { HoldIndex } from "../holds/hold-index.ts";
 import { Attachments } from "../request/attachment.ts";
 import { del } from "./delete.ts";
 import type { Intent, IntentPool } from "./intents.ts";
@@ -29,7 +29,7 @@ it("what an earlier DEL knew of the sandbox is done by the next, though that one
     },
     attachments: new Attachments(),
     sliced: { ofAttachment: () => [] },
-    held: new Held(),
+    held: new HoldIndex(),
     intents: { get: () => promised, remove: () => Promise.resolve() },
     sandboxes: { forget: async () => {} },
     gone: new Recent(10),
@@ -38,7 +38,7 @@ it("what an earlier DEL knew of the sandbox is done by the next, though that one
     cooldownMs: 0,
     clock: realClock,
     log: silent,
-  } as unknown as Parts;
+  } as unknown as DaemonContext;
   const invocation = { containerId: "c", interfaceName: "eth0", args: {} } as unknown as AttachmentInvocation;
   await del(parts, invocation, "{", new AbortController().signal);
   expect(done).toMatchObject([{ pools: [pool] }]);

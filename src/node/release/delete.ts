@@ -3,7 +3,7 @@
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { deadline } from "../../kube/clock.ts";
 import { poolsOf } from "../add/shares.ts";
-import type { Parts } from "../context.ts";
+import type { DaemonContext } from "../context.ts";
 import { attachmentKey } from "../request/attachment.ts";
 import { configIn, type LoadedConfig } from "../request/configurations.ts";
 import { type Intent, type IntentPool, joinIntents } from "./intents.ts";
@@ -15,7 +15,7 @@ const startMs = 3000;
 
 /** `isKept`: the runtime has its answer already, so the promise on the disk is enough, and nobody waits for the API server. */
 export async function del(
-  parts: Parts,
+  parts: DaemonContext,
   invocation: AttachmentInvocation,
   text: string,
   signal: AbortSignal,
@@ -57,7 +57,7 @@ export async function del(
 
 /** Gives back what comes from slices, by one fsync; throws where the disk fails. True: the sandbox holds nothing else. */
 async function releaseSliced(
-  parts: Parts,
+  parts: DaemonContext,
   invocation: AttachmentInvocation,
   loaded: LoadedConfig | undefined,
   signal: AbortSignal,
@@ -75,7 +75,7 @@ async function releaseSliced(
   return true;
 }
 
-function intentOf(parts: Parts, invocation: AttachmentInvocation, loaded: LoadedConfig | undefined): Intent {
+function intentOf(parts: DaemonContext, invocation: AttachmentInvocation, loaded: LoadedConfig | undefined): Intent {
   const { containerId, interfaceName } = invocation;
   return {
     containerId,
@@ -88,7 +88,7 @@ function intentOf(parts: Parts, invocation: AttachmentInvocation, loaded: Loaded
 }
 
 /** Where whereabouts may have recorded the sandbox. It knows one namespace; pools in those of definitions are ours alone. */
-function poolsToSearch({ poolNamespace: namespace }: Parts, { config }: LoadedConfig): IntentPool[] {
+function poolsToSearch({ poolNamespace: namespace }: DaemonContext, { config }: LoadedConfig): IntentPool[] {
   if (config.poolNamespace !== "cluster") return [];
   return poolsOf(config, namespace).map(({ identity, naming, protectsOverlaps }) => ({
     namespace,

@@ -7,11 +7,11 @@ import { type LedgerFault, MemoryLedger, MemoryStore } from "../../ipam/memory-l
 import { type OwnerKey, ownerKey, type PodOwner } from "../../ipam/owner.ts";
 import { parseAddress } from "../../net/address.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import { Held } from "../holds/hold-index.ts";
-import { Crowd } from "../pools/candidate-spread.ts";
-import { DomainPicture } from "../pools/domain-cache.ts";
+import { HoldIndex } from "../holds/hold-index.ts";
+import { CandidateSpread } from "../pools/candidate-spread.ts";
+import { DomainCache } from "../pools/domain-cache.ts";
 import { Ledgers } from "../pools/ledgers.ts";
-import type { Pictures } from "../pools/pool-resolver.ts";
+import type { PoolResolver } from "../pools/pool-resolver.ts";
 import type { Intent } from "./intents.ts";
 import { Releases } from "./release.ts";
 
@@ -41,14 +41,14 @@ const intentOf = (containerId: string, more: Partial<Intent> = {}): Intent => ({
 });
 
 let store: MemoryStore;
-let held: Held;
-let picture: DomainPicture;
+let held: HoldIndex;
+let picture: DomainCache;
 let faults: LedgerFault[];
 beforeEach(() => {
   store = new MemoryStore();
-  held = new Held();
+  held = new HoldIndex();
   faults = [];
-  picture = new DomainPicture({ namespace, domain, held, now, crowd: new Crowd({ now, daemons: () => 1 }) });
+  picture = new DomainCache({ namespace, domain, held, now, crowd: new CandidateSpread({ now, daemons: () => 1 }) });
 });
 
 const memory = () => new MemoryLedger(store, { now, fault: () => faults.shift() });
@@ -60,7 +60,7 @@ function releasesOn(ledger: AmendableLedger): Releases {
     find: () => picture,
     released: (_namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey) =>
       picture.released(hold.address, hold.owner, cooldownMs, lastOwner),
-  } as unknown as Pictures;
+  } as unknown as PoolResolver;
   const sliced = { ofAttachment: () => [] };
   const slicedPools = { released: () => {} };
   return new Releases({ ledgers: new Ledgers(() => ledger), held, pictures, findLegacy, sliced, slicedPools });

@@ -3,18 +3,19 @@
 // a keeper is parked. When `release` resolves, everything is done; what is not certain throws, and the caller keeps the intent.
 // An answer that comes late, when the address is held again, changes nothing of what is known of the newer hold.
 import { isSliceDomain } from "../../api/pools/domain.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";
 import { type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { type OwnerKey, ownerKey } from "../../ipam/owner.ts";
 import type { SharedSourceParts } from "../add/shared-source.ts";
-import { attachmentOf, type HeldEntry, placeKey, placeOf } from "../holds/hold-index.ts";
+import { attachmentOf, placeKey, placeOf } from "../holds/hold-index.ts";
 import type { SlicedPools } from "../pools/sliced-pools.ts";
-import type { Sliced } from "../slices/slice-facade.ts";
+import type { SliceFacade } from "../slices/slice-facade.ts";
 import type { Intent } from "./intents.ts";
 
 export interface ReleasesOptions extends Pick<SharedSourceParts, "ledgers" | "held" | "pictures"> {
-  readonly findLegacy: (intent: Intent, signal: AbortSignal) => Promise<HeldEntry[]>;
-  readonly sliced: Pick<Sliced, "ofAttachment">;
+  readonly findLegacy: (intent: Intent, signal: AbortSignal) => Promise<RecordedHold[]>;
+  readonly sliced: Pick<SliceFacade, "ofAttachment">;
   readonly slicedPools: Pick<SlicedPools, "released">;
 }
 
@@ -49,7 +50,7 @@ export class Releases {
   }
 
   /** One hold of the attachment. False where it was not its any more. */
-  async free({ namespace, hold }: HeldEntry, options: FreeOptions): Promise<boolean> {
+  async free({ namespace, hold }: RecordedHold, options: FreeOptions): Promise<boolean> {
     const { attachment, cooldownMs, signal, lastOwner } = options;
     const ledger = this.#options.ledgers.of(namespace, hold.domain);
     // With a keeper the hold stays with its owner's name, used by no sandbox; not one that the owner must not have back.
@@ -123,7 +124,7 @@ function isParked(now: Hold, { owner }: Hold): boolean {
   return attachmentOf(now) === undefined && ownerKey(now.owner) === ownerKey(owner);
 }
 
-function unique(found: readonly HeldEntry[]): HeldEntry[] {
+function unique(found: readonly RecordedHold[]): RecordedHold[] {
   return [...new Map(found.map((each) => [placeKey(placeOf(each)), each])).values()];
 }
 

@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import { Recent } from "../../kube/cache/recent.ts";
 import { ManualClock } from "../../kube/manual-clock.ts";
 import { silent } from "../../log/log.ts";
-import type { Parts } from "../context.ts";
+import type { DaemonContext } from "../context.ts";
 import { Attachments, attachmentKey } from "../request/attachment.ts";
 import type { Intent, Intents } from "./intents.ts";
 import type { Releases } from "./release.ts";
@@ -41,7 +41,7 @@ function world(names: readonly string[], fails: (name: string) => boolean) {
     gone: new Recent(10),
     mayRelease: () => true,
     log: silent,
-  } as unknown as Parts;
+  } as unknown as DaemonContext;
   const stop = new AbortController();
   const ended = new Replay(parts).run(stop.signal);
   const end = async () => {

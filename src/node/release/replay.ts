@@ -1,6 +1,6 @@
 // Doing what was promised: recorded releases, one after another, until each is known to be done.
 import { deadline, sleep } from "../../kube/clock.ts";
-import type { Parts } from "../context.ts";
+import type { DaemonContext } from "../context.ts";
 import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
 import type { Intent } from "./intents.ts";
 
@@ -13,12 +13,12 @@ const failuresMax = 5;
 const releaseMs = 20_000;
 
 export class Replay {
-  readonly #parts: Parts;
+  readonly #parts: DaemonContext;
   #wake = () => {};
   /** Those that failed last: tried after all others, so that one that cannot be done keeps nobody back. */
   readonly #failed = new Set<AttachmentKey>();
 
-  constructor(parts: Parts) {
+  constructor(parts: DaemonContext) {
     this.#parts = parts;
   }
 

@@ -3,6 +3,7 @@
 import { readAllocations } from "../../api/pools/allocations.ts";
 import { type PoolNaming, poolNamesToRead } from "../../api/pools/pool-name.ts";
 import { readPool } from "../../cluster/pool-object.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";
 import { type Owner, ownerKey } from "../../ipam/owner.ts";
 import { Beside } from "../../ledger/coexistence/beside.ts";
@@ -11,17 +12,17 @@ import { equal } from "../../net/address.ts";
 import { parseCidr } from "../../net/prefix.ts";
 import type { SharedSourceParts } from "../add/shared-source.ts";
 import type { PoolUse } from "../add/shares.ts";
-import { attachmentOf, type HeldEntry } from "../holds/hold-index.ts";
-import type { PicturesOptions } from "../pools/pool-resolver.ts";
+import { attachmentOf } from "../holds/hold-index.ts";
+import type { PoolResolverOptions } from "../pools/pool-resolver.ts";
 import type { Intent, IntentPool } from "./intents.ts";
 
 interface LegacyOptions
-  extends Pick<SharedSourceParts, "ledgers" | "pictures">, Pick<PicturesOptions, "client" | "coexistence"> {
+  extends Pick<SharedSourceParts, "ledgers" | "pictures">, Pick<PoolResolverOptions, "client" | "coexistence"> {
   /** Where whereabouts keeps its pools: as it is known now, since a DEL may have come before the state did. */
   readonly poolNamespace: () => string;
 }
 
-export async function findLegacy(options: LegacyOptions, intent: Intent, signal: AbortSignal): Promise<HeldEntry[]> {
+export async function findLegacy(options: LegacyOptions, intent: Intent, signal: AbortSignal): Promise<RecordedHold[]> {
   const namespace = options.poolNamespace();
   const found = await Promise.all(intent.pools.map((pool) => inPool(options, intent, { ...pool, namespace }, signal)));
   return found.flat();
@@ -32,7 +33,7 @@ async function inPool(
   attachment: Attachment,
   pool: IntentPool,
   signal: AbortSignal,
-): Promise<HeldEntry[]> {
+): Promise<RecordedHold[]> {
   const use = useOf(pool);
   const { namespace, identity, naming } = use;
   const names = poolNamesToRead(identity, naming);

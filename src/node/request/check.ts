@@ -1,6 +1,7 @@
 // CHECK: what this sandbox holds, as an ADD would answer it now, against what the runtime believes. The ledger is asked, one
 // read for each address. Where the API server does not answer, the daemon's memory must do: CRI-O hands a failed CHECK on as a
 // pod without a network (cri-o/ocicni pull request 36); containerd asks for none (containerd issue 13332).
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import { answerOf } from "../../cni/answer.ts";
 import { assertUnchanged } from "../../cni/check.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
@@ -15,8 +16,7 @@ import { type Asking, askingOf } from "../add/add-request.ts";
 import type { Share } from "../add/shares.ts";
 import type { ClaimUse } from "../claims/resolve/claim-binding.ts";
 import { claimOf } from "../claims/resolve/resolve-claim.ts";
-import type { Parts } from "../context.ts";
-import type { HeldEntry } from "../holds/hold-index.ts";
+import type { DaemonContext } from "../context.ts";
 import { podOf } from "./pods.ts";
 
 /** A read takes milliseconds; a runtime waits for the answer. */
@@ -24,7 +24,7 @@ const askMs = 5000;
 
 /** Silent where they agree; code 100 with every difference otherwise. Nothing is written. */
 export async function check(
-  parts: Parts,
+  parts: DaemonContext,
   invocation: AttachmentInvocation,
   text: string,
   signal: AbortSignal,
@@ -55,12 +55,12 @@ export async function check(
 }
 
 /** Undefined where the claim has nothing for this pod: it may have come after the pod, which then has an address of its own. */
-async function byClaim(parts: Parts, asking: Asking, claim: ClaimUse, signal: AbortSignal) {
+async function byClaim(parts: DaemonContext, asking: Asking, claim: ClaimUse, signal: AbortSignal) {
   const holdOf = await parts.claims.holds.usedBy(asking.shares, claim, signal);
   return asking.shares.some((share) => holdOf(share) !== undefined) ? { asking, holdOf } : undefined;
 }
 
-async function heldByPod(parts: Parts, invocation: AttachmentInvocation, signal: AbortSignal) {
+async function heldByPod(parts: DaemonContext, invocation: AttachmentInvocation, signal: AbortSignal) {
   const shared = parts.held.ofAttachment(invocation).map((entry) => current(parts, invocation, entry, signal));
   const held = [...(await Promise.all(shared)).flat(), ...parts.sliced.ofAttachment(invocation)];
   return ({ owner, definition }: Share) =>
@@ -69,11 +69,11 @@ async function heldByPod(parts: Parts, invocation: AttachmentInvocation, signal:
 
 /** What the ledger has there now; nothing where it is not this sandbox's. */
 async function current(
-  { holdAt, clock, log }: Parts,
+  { holdAt, clock, log }: DaemonContext,
   { containerId, interfaceName }: AttachmentInvocation,
-  entry: HeldEntry,
+  entry: RecordedHold,
   signal: AbortSignal,
-): Promise<HeldEntry[]> {
+): Promise<RecordedHold[]> {
   const { namespace, hold } = entry;
   const { domain, address } = hold;
   try {

@@ -1,5 +1,5 @@
 // What a runtime is told when the API server, the ledger or the disk fails: try again later (code 11), with what and why.
-import { ApiError as BadObject } from "../../api/error.ts";
+import { ObjectError as BadObject } from "../../api/error.ts";
 import { CniError, errorCodes, errorObject } from "../../cni/error.ts";
 import type { Reply } from "../../cni/protocol/frame.ts";
 import type { SpecVersion } from "../../cni/version.ts";

@@ -10,11 +10,11 @@ import { parseKey } from "../../kube/meta.ts";
 import { networkOf } from "../add/hold-note.ts";
 import type { SlicedMap } from "../add/range-source.ts";
 import { poolsOf } from "../add/shares.ts";
-import type { Parts } from "../context.ts";
+import type { DaemonContext } from "../context.ts";
 import { attachmentOf } from "../holds/hold-index.ts";
 import { configIn, type LoadedConfig } from "./configurations.ts";
 
-export async function collect(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
+export async function collect(parts: DaemonContext, text: string, signal: AbortSignal): Promise<void> {
   const loaded = await configIn(parts, "GC", text);
   const valid = loaded && validIn(parts, loaded);
   if (loaded === undefined || valid === undefined) return;
@@ -43,7 +43,7 @@ export async function collect(parts: Parts, text: string, signal: AbortSignal): 
 }
 
 /** Undefined where the list is missing or broken: read as empty, it would free the addresses of every pod on the node. */
-function validIn({ log }: Parts, { network }: LoadedConfig): ValidAttachments | undefined {
+function validIn({ log }: DaemonContext, { network }: LoadedConfig): ValidAttachments | undefined {
   try {
     return parseValidAttachments(network.plugin);
   } catch (error) {
@@ -52,7 +52,7 @@ function validIn({ log }: Parts, { network }: LoadedConfig): ValidAttachments | 
   }
 }
 
-function isFrom(parts: Parts, config: IpamConfig, hold: Hold, sliced: SlicedMap): boolean {
+function isFrom(parts: DaemonContext, config: IpamConfig, hold: Hold, sliced: SlicedMap): boolean {
   const { domain, note } = hold;
   if (isSliceDomain(domain)) return parts.sliced.isFrom(config, hold);
   // Without a pool it was asked for by number, and is in none of the ranges.

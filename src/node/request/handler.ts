@@ -6,7 +6,7 @@ import type { Reply, Request } from "../../cni/protocol/frame.ts";
 import { statusError } from "../../cni/status.ts";
 import { parseVersion, type SpecVersion, versionReply } from "../../cni/version.ts";
 import { add } from "../add/add.ts";
-import type { Parts } from "../context.ts";
+import type { DaemonContext } from "../context.ts";
 import { del } from "../release/delete.ts";
 import { check } from "./check.ts";
 import { configIn } from "./configurations.ts";
@@ -23,7 +23,7 @@ export type Observe = (report: {
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const lenient = new TextDecoder("utf-8");
 
-export function makeHandler(parts: Parts, observe: Observe) {
+export function makeHandler(parts: DaemonContext, observe: Observe) {
   const { clock } = parts;
   return async (request: Request, signal: AbortSignal): Promise<Reply> => {
     const startedMs = clock.monotonicMs();
@@ -46,7 +46,11 @@ export function makeHandler(parts: Parts, observe: Observe) {
 const known: ReadonlySet<string> = new Set(["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"]);
 
 /** Nothing where the specification wants silence. */
-async function answer(parts: Parts, { environment, stdin }: Request, signal: AbortSignal): Promise<object | void> {
+async function answer(
+  parts: DaemonContext,
+  { environment, stdin }: Request,
+  signal: AbortSignal,
+): Promise<object | void> {
   const invocation = parseInvocation(environment);
   const text = textOf(stdin, invocation);
   if (invocation.command === "VERSION") return versionReply(versionIn(text));
@@ -65,7 +69,7 @@ async function answer(parts: Parts, { environment, stdin }: Request, signal: Abo
   }
 }
 
-async function status(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
+async function status(parts: DaemonContext, text: string, signal: AbortSignal): Promise<void> {
   const loaded = await configIn(parts, "STATUS", text);
   // What comes from this node's slices alone needs no API server. A configuration that cannot be read says nothing about this node.
   const isLocal = loaded !== undefined && parts.sliced.isWhole(loaded.config);
@@ -107,7 +111,7 @@ function versionIn(text: string): unknown {
   }
 }
 
-function tell(parts: Parts, { environment }: Request, failure: CniError): void {
+function tell(parts: DaemonContext, { environment }: Request, failure: CniError): void {
   const { CNI_COMMAND: command, CNI_CONTAINERID: containerId, CNI_IFNAME: interfaceName, CNI_ARGS: args } = environment;
   const part = (key: string) => new RegExp(`^(?:.*;)?${key}=([^;]*)`, "s").exec(args ?? "")?.[1] ?? "";
   const pod = `${part("K8S_POD_NAMESPACE")}/${part("K8S_POD_NAME")}`;

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { realClock } from "../../kube/clock.ts";
 import { silent } from "../../log/log.ts";
-import type { Parts } from "../context.ts";
+import type { DaemonContext } from "../context.ts";
 import { Configs } from "./configurations.ts";
 import { podOf } from "./pods.ts";
 
@@ -25,7 +25,7 @@ it.each([
     pods: { find: () => Promise.reject(new Error("away")) },
     clock: realClock,
     log: silent,
-  } as unknown as Parts;
+  } as unknown as DaemonContext;
   const args = { podNamespace: "shop", podName: "db-0", podUid: "u" };
   const found = podOf(parts, { args } as AttachmentInvocation, loaded, new AbortController().signal);
   expect(

@@ -9,7 +9,7 @@ import { deadline } from "../../kube/clock.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import type { Parts } from "../context.ts";
+import type { DaemonContext } from "../context.ts";
 import type { ObjectName } from "../holds/sandboxes.ts";
 import type { LoadedConfig } from "./configurations.ts";
 
@@ -70,7 +70,7 @@ const awayMs = 2000;
  * Not so for tenants, sticky addresses or claims: a StatefulSet's pod or a VM would get another address than its own.
  */
 export async function podOf(
-  parts: Parts,
+  parts: DaemonContext,
   { args, interfaceName }: AttachmentInvocation,
   { config, persistence }: LoadedConfig,
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 // Leaves a slice that is lost (its object is gone, or another's) while this node holds addresses in it: they go into the reservation ledger before the
 // grant is forgotten, so that whoever gets the block leaves them out. Not those in another node's slice by now: its journal gives them.
 // Not promised: that nobody has given such an address meanwhile. What is not recorded stays in the journal until its pod goes.
-import { ApiError as BadObject } from "../../api/error.ts";
+import { ObjectError as BadObject } from "../../api/error.ts";
 import { formatDomain } from "../../api/pools/domain.ts";
 import { blocksOf, floatingNode } from "../../api/slices/slice-grant.ts";
 import { LedgerError } from "../../ipam/ledger.ts";

@@ -1,5 +1,5 @@
 // Reads one slice's IPPool and brings the journal to what it says (verdict.ts).
-import { ApiError as BadObject } from "../../api/error.ts";
+import { ObjectError as BadObject } from "../../api/error.ts";
 import { readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { readPool } from "../../cluster/pool-object.ts";

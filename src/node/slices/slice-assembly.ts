@@ -4,13 +4,14 @@ import { join } from "node:path";
 
 import { apiVersionOf } from "../../api/kind.ts";
 import { ipPoolKind } from "../../api/pools/ip-pool.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import type { Informer } from "../../kube/cache/informer.ts";
 import type { EventRecorder } from "../../kube/events/events.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import { slicedAs } from "../add/range-source.ts";
 import type { DaemonOptions } from "../daemon-options.ts";
-import { attachmentOf, type Held, type HeldEntry, placeOf } from "../holds/hold-index.ts";
+import { attachmentOf, type HoldIndex, placeOf } from "../holds/hold-index.ts";
 import { sandboxHold, type Sandboxes } from "../holds/sandboxes.ts";
 import type { Ledgers } from "../pools/ledgers.ts";
 import { SlicedPools } from "../pools/sliced-pools.ts";
@@ -18,11 +19,11 @@ import type { Attachments } from "../request/attachment.ts";
 import type { SharedState } from "../shared-state.ts";
 import { fileMemory, kernelMoment } from "./file-memory.ts";
 import { SliceKeeper } from "./keeper.ts";
-import { Sliced } from "./slice-facade.ts";
+import { SliceFacade } from "./slice-facade.ts";
 
 export interface SliceAssemblyOptions extends DaemonOptions {
   readonly journal: Journal;
-  readonly held: Held;
+  readonly held: HoldIndex;
   readonly sandboxes: Pick<Sandboxes, "get" | "move" | "remember">;
   readonly attachments: Attachments;
   readonly shared: SharedState;
@@ -41,7 +42,7 @@ export function assembleSlices(options: SliceAssemblyOptions) {
   const now = () => clock.wallMs();
   const pools = new SlicedPools(journal, now);
   const obstacle = () => shared.sliceObstacle || keeper.mayHandOut();
-  const sliced = new Sliced({ journal, read: () => shared.sliced, clock, obstacle });
+  const sliced = new SliceFacade({ journal, read: () => shared.sliced, clock, obstacle });
   const keeper = new SliceKeeper({
     ...options,
     ...(authorityMs !== undefined && { authorityMs }),
@@ -75,7 +76,7 @@ export function assembleSlices(options: SliceAssemblyOptions) {
 /** A hold that was moved out of a draining slice, in its attachment's turn: a DEL or a later ADD may come at the same moment. */
 async function rememberMoved(
   { held, sandboxes, attachments }: Pick<SliceAssemblyOptions, "held" | "sandboxes" | "attachments">,
-  entry: HeldEntry,
+  entry: RecordedHold,
 ): Promise<void> {
   const { namespace, hold } = entry;
   const attachment = attachmentOf(hold);

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 
 import { realClock } from "../../kube/clock.ts";
-import { type SlicedOptions, Sliced } from "./slice-facade.ts";
+import { type SlicedOptions, SliceFacade } from "./slice-facade.ts";
 
 function world(version = 0) {
   let nowMs = 0;
   const read = () => ({ version, ranges: [], unknown: "" });
   const journal = { grants: () => [] } as unknown as SlicedOptions["journal"];
   const clock = { ...realClock, monotonicMs: () => nowMs };
-  const view = new Sliced({ journal, read, clock, obstacle: () => "" });
+  const view = new SliceFacade({ journal, read, clock, obstacle: () => "" });
   return { view, tell: (next: number) => void (version = next), pass: (ms: number) => void (nowMs += ms) };
 }
 

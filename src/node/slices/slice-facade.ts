@@ -2,6 +2,7 @@
 // still works by. The leader cuts a shared range only when every daemon says that it has seen the change. A daemon says so only
 // when no older take is under way: such a take could still write a reservation inside the range.
 import { parseDomain } from "../../api/pools/domain.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";
 import type { IpamConfig } from "../../cni/config/ipam-config.ts";
 import type { Hold } from "../../ipam/ledger.ts";
@@ -9,7 +10,6 @@ import { type Clock, sleep } from "../../kube/clock.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import { contains } from "../../net/prefix.ts";
 import { type SlicedMap, withOwn } from "../add/range-source.ts";
-import type { HeldEntry } from "../holds/hold-index.ts";
 import type { SlicedKnowledge } from "../shared-state.ts";
 
 export interface SlicedOptions {
@@ -31,7 +31,7 @@ export interface SlicedLook extends SlicedMap, Disposable {
   lost(): void;
 }
 
-export class Sliced {
+export class SliceFacade {
   readonly #options: SlicedOptions;
   /** Versions that requests under way work by. */
   readonly #looks = new Map<symbol, number>();
@@ -84,11 +84,11 @@ export class Sliced {
     return reasons.filter((reason) => reason !== "");
   }
 
-  ofAttachment(attachment: Attachment): HeldEntry[] {
+  ofAttachment(attachment: Attachment): RecordedHold[] {
     return this.#options.journal.ofAttachment(attachment).map(entryOf);
   }
 
-  all(): HeldEntry[] {
+  all(): RecordedHold[] {
     return Array.from(this.#options.journal.holds(), entryOf);
   }
 
@@ -104,7 +104,7 @@ export class Sliced {
   }
 }
 
-function entryOf(hold: Hold): HeldEntry {
+function entryOf(hold: Hold): RecordedHold {
   const domain = parseDomain(hold.domain);
   return { namespace: domain.scope === "network" ? "" : domain.namespace, hold };
 }

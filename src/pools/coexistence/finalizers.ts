@@ -13,7 +13,7 @@ import { claimAlias } from "../../ledger/coexistence/alias.ts";
 import { removeObject } from "../../ledger/reservation/guarded-delete.ts";
 import { isAlias, isKept, recordsOf } from "../../ledger/reservation/records.ts";
 import type { PoolCaches } from "../caches.ts";
-import type { Held } from "../held.ts";
+import type { PoolHold } from "../pool-hold.ts";
 import { everyRound, type Work } from "../rounds.ts";
 
 export interface KeptHoldsOptions extends Work {
@@ -29,7 +29,7 @@ const roundMax = 2000;
 type Reservation = DeepReadonly<StoredReservation>;
 type Known = Pick<PoolCaches, "roster" | "reservations">;
 
-export class KeptHolds {
+export class CoexistenceFinalizers {
   readonly #options: KeptHoldsOptions;
   /** Objects whose second name is another's: said once. */
   readonly #said = new Set<string>();
@@ -48,7 +48,7 @@ export class KeptHolds {
     const { coexistence, isPaused, world, log } = this.#options;
     const isActive = coexistence();
     let written = 0;
-    const due: Iterable<[Reservation, Held | undefined]> = isActive ? bareHolds(world) : leftovers(world);
+    const due: Iterable<[Reservation, PoolHold | undefined]> = isActive ? bareHolds(world) : leftovers(world);
     await inParallel(parallel, due, async ([object, held]) => {
       if (signal.aborted || coexistence() !== isActive || (await isPaused?.(signal)) === true) return;
       try {
@@ -62,7 +62,7 @@ export class KeptHolds {
     return written;
   }
 
-  async #keep({ hold, namespace }: Held, object: Reservation, signal: AbortSignal): Promise<boolean> {
+  async #keep({ hold, namespace }: PoolHold, object: Reservation, signal: AbortSignal): Promise<boolean> {
     const { client, log } = this.#options;
     const finalizers = [...(object.metadata.finalizers ?? []), keptFinalizer];
     if (!isKept(object) && !(await this.#finalize(object, finalizers, signal))) return false;
@@ -102,8 +102,8 @@ export class KeptHolds {
 }
 
 /** Reservations of ours that somebody holds, without all that they should have while whereabouts is active. */
-export function bareHolds({ roster, reservations: followed }: Known): [Reservation, Held][] {
-  const bare: [Reservation, Held][] = [];
+export function bareHolds({ roster, reservations: followed }: Known): [Reservation, PoolHold][] {
+  const bare: [Reservation, PoolHold][] = [];
   for (const held of roster.all()) {
     const { kind, namespace, name, cooling, hold } = held;
     if (kind !== reservations.kind || cooling !== undefined) continue;

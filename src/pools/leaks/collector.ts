@@ -7,8 +7,8 @@ import type { Ledger } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";
 import { sleep } from "../../kube/clock.ts";
 import { TokenBucket } from "../../kube/queue/ratelimit.ts";
-import { describeHeld, type Held, heldKey } from "../held.ts";
 import type { Pause } from "../pause.ts";
+import { describeHeld, type PoolHold, heldKey } from "../pool-hold.ts";
 import { everyRound, type Work } from "../rounds.ts";
 import type { Facts } from "./facts.ts";
 import { defaultLimits, isOwners, judge, type JudgeLimits, type LeakReason } from "./judge.ts";
@@ -25,8 +25,8 @@ export interface CollectorOptions extends Omit<Work, "isPaused"> {
   readonly limits?: JudgeLimits;
   readonly breaker?: BreakerLimits;
   readonly allowMassRelease?: boolean;
-  readonly onSuspect?: (held: Held, reason: LeakReason) => void;
-  readonly onFreed?: (held: Held, reason: LeakReason, why: string) => void;
+  readonly onSuspect?: (held: PoolHold, reason: LeakReason) => void;
+  readonly onFreed?: (held: PoolHold, reason: LeakReason, why: string) => void;
   /** Told when collection stops, with the sentence, and when it goes on, with undefined. */
   readonly onHeldBack?: (why: string | undefined) => void;
 }
@@ -88,7 +88,7 @@ export class LeakCollector {
   }
 
   /** What is due by the caches; undefined where nothing may be freed. */
-  #observe(): { held: Held; doubles: readonly Held[] }[] | undefined {
+  #observe(): { held: PoolHold; doubles: readonly PoolHold[] }[] | undefined {
     const { world, clock } = this.#options;
     if (!world.informers.every(({ hasSynced }) => hasSynced)) return undefined;
     world.refreshPools();
@@ -96,7 +96,7 @@ export class LeakCollector {
     const nodes = nodesOf(world.presence.judge, world.nodes.cache.list(), world.leases.cache.list());
     const known = { pods: world.pods.cache, statefulSets: world.statefulSets.cache };
     const doubles = this.#doubles();
-    const due: { held: Held; doubles: readonly Held[] }[] = [];
+    const due: { held: PoolHold; doubles: readonly PoolHold[] }[] = [];
     const existing = new Set<string>();
     let holds = 0;
     for (const held of world.roster.all()) {
@@ -128,21 +128,21 @@ export class LeakCollector {
   }
 
   /** Where the pod is: a hold that was adopted does not say it, and once the pod is gone nothing does. */
-  #remember(held: Held, { pod }: Facts): void {
+  #remember(held: PoolHold, { pod }: Facts): void {
     const { owner } = held.hold;
     if (pod !== undefined && owner.kind === "pod" && isOwners(pod, owner)) this.#observations.seenOn(held, pod.node);
   }
 
   /** The object's key -> the owner's holds in one pool, where there are several. */
-  #doubles(): Map<string, readonly Held[]> {
+  #doubles(): Map<string, readonly PoolHold[]> {
     const { roster } = this.#options.world;
-    const found = new Map<string, readonly Held[]>();
+    const found = new Map<string, readonly PoolHold[]>();
     for (const all of doublesOf(roster.all(), roster.pools).values())
       for (const each of all) found.set(heldKey(each), all);
     return found;
   }
 
-  async #free(held: Held, doubles: readonly Held[], about: object, signal: AbortSignal): Promise<void> {
+  async #free(held: PoolHold, doubles: readonly PoolHold[], about: object, signal: AbortSignal): Promise<void> {
     const { world, client, clock, cooldownMs, ledgerOf, log, onFreed } = this.#options;
     const { systemNamespace, presence } = world;
     const asking = { client, systemNamespace, judge: presence.judge, signal };

@@ -6,7 +6,7 @@
 import { mayLackMirror } from "../../api/holds/pod-uid.ts";
 import type { HoldNote } from "../../ipam/ledger.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
-import { type Held, isNameless } from "../held.ts";
+import { type PoolHold, isNameless } from "../pool-hold.ts";
 import type { Facts, PodFacts } from "./facts.ts";
 
 export type LeakReason =
@@ -29,7 +29,7 @@ interface Suspicion {
 /** A sentence: why it is no leak. */
 type Suspected = Suspicion | string;
 
-export type Verdict =
+export type LeakJudgement =
   | { readonly verdict: "keep"; readonly why: string }
   | ({ readonly verdict: "suspect" | "free" } & Suspicion);
 
@@ -58,19 +58,19 @@ export const defaultLimits: JudgeLimits = {
 };
 
 export function judge(
-  held: Held,
+  held: PoolHold,
   facts: Facts,
   earlier: Observation | undefined,
   nowMs: number,
   limits: JudgeLimits = defaultLimits,
-): Verdict {
+): LeakJudgement {
   const suspicion = suspect(held, facts, limits);
   if (typeof suspicion === "string") return { verdict: "keep", why: suspicion };
   const isOld = earlier?.version === held.hold.version && nowMs - earlier.firstMs >= suspicion.afterMs;
   return { verdict: isOld ? "free" : "suspect", ...suspicion };
 }
 
-function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspected {
+function suspect(held: PoolHold, facts: Facts, limits: JudgeLimits): Suspected {
   const { owner, note } = held.hold;
   if (owner.kind !== "pod") return `a ${owner.kind} has a reconciler of its own`;
   if (held.cooling !== undefined) return "it is nobody's already, and cools down";
@@ -108,7 +108,7 @@ export function isOwners(pod: Pick<PodFacts, "uid" | "mirrorOf">, owner: PodOwne
   return owner.uid === "" || pod.uid === owner.uid || pod.mirrorOf === owner.uid;
 }
 
-function suspectPresent(held: Held, pod: PodFacts, owner: PodOwner, facts: Facts, limits: JudgeLimits): Suspected {
+function suspectPresent(held: PoolHold, pod: PodFacts, owner: PodOwner, facts: Facts, limits: JudgeLimits): Suspected {
   const node = pod.node === "" ? held.node : pod.node;
   const state = node === "" ? "ready" : facts.nodeState(node);
   if (state === "unreachable") return unreachable(node);
@@ -151,7 +151,7 @@ function unreachable(node: string): string {
 }
 
 /** The hold outlives its pods: the StatefulSet decides, and its pods while there are any. */
-function suspectKept(keeper: string, held: Held, owner: PodOwner, facts: Facts, limits: JudgeLimits): Suspected {
+function suspectKept(keeper: string, held: PoolHold, owner: PodOwner, facts: Facts, limits: JudgeLimits): Suspected {
   const [kind, name] = [keeper.slice(0, keeper.indexOf("/")), keeper.slice(keeper.indexOf("/") + 1)];
   if (kind !== "statefulset" || name === "")
     return `its keeper ${JSON.stringify(keeper)} is of no kind that is known here`;

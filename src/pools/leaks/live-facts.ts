@@ -9,14 +9,14 @@ import * as kinds from "../../cluster/resources.ts";
 import type { Lease } from "../../kube/lease.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
-import { type Held, isNameless } from "../held.ts";
+import { type PoolHold, isNameless } from "../pool-hold.ts";
 import { type Facts, type PodFacts, type StatefulSetFacts } from "./facts.ts";
 import { isSuperseded } from "./superseded.ts";
 
 export interface Nodes {
   readonly stateOf: (node: string) => Standing;
   /** Some node that is unreachable and may have had a pod when the hold was made, if there is any. */
-  readonly unreachableFor: (held: Pick<Held, "createdMs">) => string | undefined;
+  readonly unreachableFor: (held: Pick<PoolHold, "createdMs">) => string | undefined;
 }
 
 /** By the name as holds carry it (nodeLabel). */
@@ -77,7 +77,7 @@ function statefulSetFactsOf({ metadata, spec }: DeepReadonly<kinds.StatefulSet>)
 interface Around {
   readonly lastNode: string;
   /** The owner's holds in one pool, this one among them; empty: it has no other. */
-  readonly doubles: readonly Held[];
+  readonly doubles: readonly PoolHold[];
 }
 
 interface Known {
@@ -86,7 +86,7 @@ interface Known {
   readonly statefulSets: { get(key: string): DeepReadonly<kinds.StatefulSet> | undefined };
 }
 
-export function factsFrom(known: Known, nodes: Nodes, held: Held, around: Around): Facts {
+export function factsFrom(known: Known, nodes: Nodes, held: PoolHold, around: Around): Facts {
   const { namespace, name } = held.hold.owner;
   const keeper = keeperName(held);
   const set = keeper === undefined ? undefined : known.statefulSets.get(`${namespace}/${keeper}`);
@@ -94,7 +94,7 @@ export function factsFrom(known: Known, nodes: Nodes, held: Held, around: Around
 }
 
 /** Throws where the server does not answer: then nothing is known, and nothing may be freed. */
-export async function liveFacts(asking: Asking, held: Held, around: Around): Promise<Facts> {
+export async function liveFacts(asking: Asking, held: PoolHold, around: Around): Promise<Facts> {
   const { client, signal } = asking;
   const { namespace, name } = held.hold.owner;
   const pod = isNameless(held) ? undefined : await lookUp(client, kinds.pods, { namespace, name }, { signal });
@@ -109,7 +109,7 @@ export async function liveFacts(asking: Asking, held: Held, around: Around): Pro
 }
 
 function factsOf(
-  held: Held,
+  held: PoolHold,
   pod: DeepReadonly<kinds.Pod> | undefined,
   nodes: Nodes,
   set: DeepReadonly<kinds.StatefulSet> | undefined,
@@ -127,7 +127,7 @@ function factsOf(
   };
 }
 
-function keeperName({ hold }: Held): string | undefined {
+function keeperName({ hold }: PoolHold): string | undefined {
   const [kind, name] = (hold.note?.keeper ?? "").split("/");
   return kind === "statefulset" && name !== "" ? name : undefined;
 }

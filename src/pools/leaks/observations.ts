@@ -2,8 +2,8 @@
 // In memory of one leader: its successor begins anew.
 // Invariant: an observation lasts only while every look suspects the same version of the hold. A look that could not be made
 // (the API did not answer) is no look: nothing is added, and nothing forgotten.
-import { type Held, heldKey } from "../held.ts";
-import type { Observation, Verdict } from "./judge.ts";
+import { type PoolHold, heldKey } from "../pool-hold.ts";
+import type { Observation, LeakJudgement } from "./judge.ts";
 
 export class Observations {
   /** The hold's object -> since when it has been suspected. */
@@ -15,20 +15,20 @@ export class Observations {
     return this.#since.size;
   }
 
-  of(held: Held): Observation | undefined {
+  of(held: PoolHold): Observation | undefined {
     return this.#since.get(heldKey(held));
   }
 
-  lastNode(held: Held): string {
+  lastNode(held: PoolHold): string {
     return this.#nodes.get(heldKey(held)) ?? "";
   }
 
-  seenOn(held: Held, node: string): void {
+  seenOn(held: PoolHold, node: string): void {
     if (node !== "") this.#nodes.set(heldKey(held), node);
   }
 
   /** True where the suspicion is new. */
-  record(held: Held, { verdict }: Verdict, nowMs: number): boolean {
+  record(held: PoolHold, { verdict }: LeakJudgement, nowMs: number): boolean {
     const key = heldKey(held);
     if (verdict === "keep") {
       this.#since.delete(key);

@@ -3,15 +3,15 @@ import type { InterfaceStatus } from "../../api/network-status.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { stableName } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
-import type { Held } from "../held.ts";
+import type { PoolHold } from "../pool-hold.ts";
 
 interface PoolsOf {
   of(hold: Hold, namespace: string): readonly { readonly key: string }[];
 }
 
 /** Name, interface and pool -> holds. By name: what whereabouts left of a pod has no UID, and its successor has one. */
-export function doublesOf(holds: Iterable<Held>, index: PoolsOf): Map<string, Held[]> {
-  const found = new Map<string, Held[]>();
+export function doublesOf(holds: Iterable<PoolHold>, index: PoolsOf): Map<string, PoolHold[]> {
+  const found = new Map<string, PoolHold[]>();
   for (const held of holds) {
     if (held.cooling !== undefined || held.hold.owner.kind !== "pod") continue;
     for (const pool of index.of(held.hold, held.namespace)) {
@@ -26,7 +26,11 @@ export function doublesOf(holds: Iterable<Held>, index: PoolsOf): Map<string, He
 }
 
 /** Said of this hold only where the pod's interface has one of the others and not this one. Silence proves nothing. */
-export function isSuperseded(held: Held, doubles: readonly Held[], status?: readonly InterfaceStatus[]): boolean {
+export function isSuperseded(
+  held: PoolHold,
+  doubles: readonly PoolHold[],
+  status?: readonly InterfaceStatus[],
+): boolean {
   const { owner } = held.hold;
   if (owner.kind !== "pod" || status === undefined) return false;
   const shown = status.filter((each) => each.interface === owner.interface).flatMap(({ addresses }) => addresses);

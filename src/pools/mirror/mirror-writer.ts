@@ -17,9 +17,9 @@ import type { JsonPatchOperation } from "../../kube/patch.ts";
 import type { Reconcile } from "../../kube/queue/controller.ts";
 import { unless } from "../../kube/unless.ts";
 import type { Address } from "../../net/address.ts";
-import type { Held } from "../held.ts";
 import { networkOf, type PoolRange } from "../membership.ts";
 import { type NetworkUse, usefulIn, usesOfPool } from "../networks.ts";
+import type { PoolHold } from "../pool-hold.ts";
 import type { Work } from "../rounds.ts";
 import { type FreeMapWriter, renewMs } from "./free-map-writer.ts";
 import { type EntryChange, mirrorPatch, type MirrorPlan, planMirror } from "./mirror.ts";
@@ -123,7 +123,13 @@ export class MirrorWriter {
     return isComplete;
   }
 
-  async #writeFreeMap(pool: IPPool, { range }: PoolRange, all: readonly Held[], plan: MirrorPlan, signal: AbortSignal) {
+  async #writeFreeMap(
+    pool: IPPool,
+    { range }: PoolRange,
+    all: readonly PoolHold[],
+    plan: MirrorPlan,
+    signal: AbortSignal,
+  ) {
     const taken = [...all.map(({ hold }) => hold.address), ...addressesOf(range, [...plan.foreign, ...plan.contested])];
     const holders = all.filter(({ cooling }) => cooling === undefined).length;
     // Entries without a hold are in the map, but a map is a hint: daemons go by the pool itself until it is adopted.

@@ -2,7 +2,7 @@
 // Promised: an entry that is not ours (whereabouts wrote it, and it has no hold of the same owner) is never changed and never
 // dropped; a key that cannot be read neither. An entry is ours if it carries `uid` or `kind`, which whereabouts does not write
 // and its patches leave alone. Not promised: that all holds are shown; beyond the cap the lowest addresses are.
-import { ApiError } from "../../api/error.ts";
+import { ObjectError } from "../../api/error.ts";
 import { allocationKey, readAllocationKey } from "../../api/pools/allocation-key.ts";
 import { allocationOf } from "../../api/pools/allocations.ts";
 import type { IPPool, PoolAllocation } from "../../api/pools/ip-pool.ts";
@@ -12,7 +12,7 @@ import { isEqual } from "../../kube/conditions.ts";
 import type { JsonPatchOperation } from "../../kube/patch.ts";
 import { type Address, compare } from "../../net/address.ts";
 import type { Cidr } from "../../net/prefix.ts";
-import type { Held } from "../held.ts";
+import type { PoolHold } from "../pool-hold.ts";
 
 export interface MirrorOptions {
   /** whereabouts reads and writes the entries too: then nothing that it needs is left out, and nothing it cannot read is written. */
@@ -41,7 +41,7 @@ export interface MirrorPlan {
   readonly unshown: number;
 }
 
-export function planMirror(pool: IPPool, held: readonly Held[], options: MirrorOptions = {}): MirrorPlan {
+export function planMirror(pool: IPPool, held: readonly PoolHold[], options: MirrorOptions = {}): MirrorPlan {
   const range = parseRange(pool.spec.range);
   const wanted = wantedEntries(range, held, options);
   const current = pool.spec.allocations;
@@ -66,7 +66,7 @@ export function planMirror(pool: IPPool, held: readonly Held[], options: MirrorO
 }
 
 /** Whether entries are neither ours nor held: those that `planMirror` calls foreign. Without a look at our own, which are thousands. */
-export function hasForeign(pool: IPPool, held: readonly Held[]): boolean {
+export function hasForeign(pool: IPPool, held: readonly PoolHold[]): boolean {
   const strange = Object.entries(pool.spec.allocations).filter(([, entry]) => !isOurs(entry));
   if (strange.length === 0) return false;
   const range = parseRange(pool.spec.range);
@@ -89,7 +89,11 @@ interface Wanted {
   readonly unsaid: number;
 }
 
-function wantedEntries(range: Cidr, held: readonly Held[], { coexistence = false, entriesMax }: MirrorOptions): Wanted {
+function wantedEntries(
+  range: Cidr,
+  held: readonly PoolHold[],
+  { coexistence = false, entriesMax }: MirrorOptions,
+): Wanted {
   const all = new Map<string, PoolAllocation>();
   let unsaid = 0;
   const inOrder = held.toSorted((a, b) => compare(a.hold.address, b.hold.address));
@@ -103,7 +107,7 @@ function wantedEntries(range: Cidr, held: readonly Held[], { coexistence = false
 }
 
 /** An owner without a UID gets `kind` spelled out, which marks the entry as ours. */
-function entryOf({ owner }: Held["hold"]): PoolAllocation {
+function entryOf({ owner }: PoolHold["hold"]): PoolAllocation {
   const entry = allocationOf(owner);
   return isOurs(entry) ? entry : { ...entry, kind: owner.kind };
 }
@@ -112,7 +116,7 @@ function keyFor(range: Cidr, address: Address, forWhereabouts: boolean): string 
   try {
     return allocationKey(range, address, { forWhereabouts });
   } catch (error) {
-    if (error instanceof ApiError) return undefined;
+    if (error instanceof ObjectError) return undefined;
     throw error;
   }
 }

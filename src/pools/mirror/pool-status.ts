@@ -4,14 +4,14 @@ import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { usableOf } from "../../ipam/definition.ts";
 import { type Condition, withCondition } from "../../kube/conditions.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
-import type { Held } from "../held.ts";
 import type { PoolRange } from "../membership.ts";
+import type { PoolHold } from "../pool-hold.ts";
 import type { MirrorPlan } from "./mirror.ts";
 
 export interface PoolSituation {
   readonly pool: IPPool;
   readonly range: PoolRange;
-  readonly held: readonly Held[];
+  readonly held: readonly PoolHold[];
   readonly plan: MirrorPlan;
   /** What definitions hand out of it; undefined: all of it. */
   readonly useful?: IntervalSet | undefined;

@@ -1,5 +1,5 @@
 // Which pool belongs to which network: by the rules that make a pool's name out of a range, in every scheme, old ones too.
-import { ApiError } from "../../api/error.ts";
+import { ObjectError } from "../../api/error.ts";
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { assertPoolIs } from "../../api/pools/pool-identity.ts";
 import { type PoolIdentity, poolNamesToRead, readPoolName } from "../../api/pools/pool-name.ts";
@@ -63,7 +63,7 @@ function readableNames(identity: PoolIdentity, naming: Network["poolNaming"], { 
     return poolNamesToRead(identity, naming, identity.node === "" ? written : undefined);
   } catch (error) {
     // A network_name that no name can carry has no pools.
-    if (error instanceof ApiError) return [];
+    if (error instanceof ObjectError) return [];
     throw error;
   }
 }
@@ -73,7 +73,7 @@ function isPool(pool: IPPool, identity: PoolIdentity): boolean {
     assertPoolIs(pool, identity);
     return true;
   } catch (error) {
-    if (error instanceof ApiError) return false;
+    if (error instanceof ObjectError) return false;
     throw error;
   }
 }

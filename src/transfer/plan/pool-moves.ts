@@ -1,5 +1,5 @@
 // Which pool object becomes which: one for one, or several of one identity into one.
-import { ApiError } from "../../api/error.ts";
+import { ObjectError } from "../../api/error.ts";
 import { adoptedAnnotation, domainAnnotation } from "../../api/holds/hold-marks.ts";
 import { describeObject } from "../../api/metadata.ts";
 import { allocationKey } from "../../api/pools/allocation-key.ts";
@@ -94,7 +94,7 @@ function targetOf(
       const key = `${to.namespace}/${poolName(identity, to.naming)}`;
       targets.set(key, { key, going: { pool, identity, definitions } });
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
+      if (!(error instanceof ObjectError)) throw error;
       conflicts.push({ message: error.message, fix: `Give another name: --name ${match.network.key}=NAME.` });
       return undefined;
     }
@@ -199,7 +199,7 @@ function rekeyed(pool: IPPool, range: string, conflicts: Advice[]): Record<strin
       );
     }
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
+    if (!(error instanceof ObjectError)) throw error;
   }
   conflicts.push({
     message: `${describeObject("IPPool", pool.metadata)} counts from ${pool.spec.range}, and some of its entries cannot be counted from ${range}.`,

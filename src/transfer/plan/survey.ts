@@ -3,7 +3,7 @@
 // An object that cannot be read is named and left alone: it stays where it is.
 import type { z } from "zod";
 
-import { ApiError } from "../../api/error.ts";
+import { ObjectError } from "../../api/error.ts";
 import { type HoldObject, holdKind } from "../../api/holds/hold.ts";
 import { type Reservation, reservationKind } from "../../api/holds/reservation.ts";
 import { type Kind, type KindObject, parseObject } from "../../api/kind.ts";
@@ -39,7 +39,7 @@ export function surveyOf(raw: RawSurvey): Survey {
       try {
         return [parseObject(kind, value)];
       } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
+        if (!(error instanceof ObjectError)) throw error;
         unreadable.push(error.message);
         return [];
       }

@@ -1,5 +1,5 @@
 // The record of an address, read from either kind, and made anew for another domain. What others wrote into it stays.
-import { ApiError } from "../../api/error.ts";
+import { ObjectError } from "../../api/error.ts";
 import {
   coolingOf,
   networkAnnotation,
@@ -57,7 +57,7 @@ export function readRecord(object: AddressObject, networks: ReadonlySet<string>)
     const owner = ownerText(object);
     return { ...rest, address, owner, network: parts.scope === "network" ? parts.network : "" };
   } catch (error) {
-    if (error instanceof ApiError) return error.message;
+    if (error instanceof ObjectError) return error.message;
     throw error;
   }
 }

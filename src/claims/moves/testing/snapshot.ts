@@ -12,10 +12,10 @@ import type { HoldNote, HoldUser } from "../../../ipam/ledger.ts";
 import type { Owner } from "../../../ipam/owner.ts";
 import { ownerKey } from "../../../ipam/owner.ts";
 import { keyOf } from "../../../kube/meta.ts";
-import type { ReadHold } from "../../../ledger/reservation/list-holds.ts";
+import type { ListedHold } from "../../../ledger/reservation/list-holds.ts";
 import { parseAddress } from "../../../net/address.ts";
 import type { Instance, Machine } from "../../leader/trim.ts";
-import { Books } from "../snapshot-index.ts";
+import { SnapshotIndex } from "../snapshot-index.ts";
 import type { ClaimsSnapshot } from "../snapshot.ts";
 
 export const nowMs = Date.parse("2026-11-15T12:00:00Z");
@@ -116,7 +116,7 @@ export interface HoldParts {
   readonly coolsUntilMs?: number;
 }
 
-export function held(address: string, owner: Owner, { note, users, coolsUntilMs }: HoldParts = {}): ReadHold {
+export function held(address: string, owner: Owner, { note, users, coolsUntilMs }: HoldParts = {}): ListedHold {
   const hold = { domain: "network:", address: parseAddress(address), owner, version: `${address}@1` };
   const cooling = coolsUntilMs === undefined ? {} : { cooling: { untilMs: coolsUntilMs, lastOwner: ownerKey(owner) } };
   const metadata = { namespace: "kube-system", name: address };
@@ -130,7 +130,7 @@ export function held(address: string, owner: Owner, { note, users, coolsUntilMs 
 }
 
 /** For a claim by its UID. */
-export function heldFor(address: string, uid: string, parts: HoldParts & { readonly name?: string } = {}): ReadHold {
+export function heldFor(address: string, uid: string, parts: HoldParts & { readonly name?: string } = {}): ListedHold {
   return held(address, { kind: "claim", uid, namespace: "shop", name: parts.name ?? "db.blue" }, parts);
 }
 
@@ -164,6 +164,6 @@ function snapshot({ machines = [], instances = [], pods = [], ...rest }: ScenePa
   };
 }
 
-export function scene(parts: SceneParts = {}): Books {
-  return new Books(snapshot(parts));
+export function scene(parts: SceneParts = {}): SnapshotIndex {
+  return new SnapshotIndex(snapshot(parts));
 }

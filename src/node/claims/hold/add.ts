@@ -4,6 +4,7 @@
 // at once. The status follows the commit; where the claim had no address before, it decides between those two, and is waited for.
 import { allocationReasons, continuesAnnotation } from "../../../api/claims/claim-marks.ts";
 import { allocatedWords, type ClaimCondition } from "../../../api/claims/claim-status.ts";
+import type { RecordedHold } from "../../../cluster/recorded-hold.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import { answerOf } from "../../../cni/answer.ts";
 import { consentFault, placeFault } from "../../../cni/by-number.ts";
@@ -15,19 +16,19 @@ import type { Addition } from "../../add/add.ts";
 import { UncertainTake } from "../../add/address-source.ts";
 import { takeProbed } from "../../add/duplicate-probe.ts";
 import type { Share } from "../../add/shares.ts";
-import type { Parts } from "../../context.ts";
+import type { DaemonContext } from "../../context.ts";
 import { type Sandbox, sandboxHold } from "../../holds/sandboxes.ts";
 import { later } from "../../request/failure.ts";
 import { type ClaimUse, claimText, statusAddresses } from "../resolve/claim-binding.ts";
 import { ClaimRefusal, reasonOf } from "../resolve/refusal.ts";
-import { assertSame, type ClaimHeld } from "./claim-holds.ts";
+import { assertSame } from "./claim-holds.ts";
 import type { StatusOrder } from "./status-writer.ts";
 import type { LiveUser } from "./users.ts";
 
 /** One share, settled: its hold has the pod on its list. */
 interface Settled {
   readonly share: Share;
-  readonly held: ClaimHeld;
+  readonly held: RecordedHold;
   readonly others: readonly LiveUser[];
   /** This ADD made the hold. */
   readonly isNew: boolean;
@@ -210,7 +211,7 @@ function asRecorded({ loaded }: Addition, use: ClaimUse, share: Share): Share {
   const { recorded, want } = share;
   if (recorded === undefined) return share;
   const { address, definition } = recorded;
-  assertSame(use, { ...share, want }, { address } as ClaimHeld["hold"]);
+  assertSame(use, { ...share, want }, { address } as RecordedHold["hold"]);
   const unasked = use.identity === undefined ? consentFault(loaded.config) : undefined;
   const fault = unasked ?? placeFault(loaded.config, address);
   if (fault === undefined) return { ...share, definition, want: { kind: "given", address } };
@@ -276,7 +277,7 @@ function tellRefusal({ parts, loaded }: Addition, use: ClaimUse, settled: readon
 
 /** The VM's user looks at the claim, not at the kubelet. What it has stays: `held`, or where nothing was taken what the status says. */
 export function tellClaim(
-  parts: Parts,
+  parts: DaemonContext,
   claim: StoredClaim,
   pod: string,
   { reason, message }: ClaimCondition,

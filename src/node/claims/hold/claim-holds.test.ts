@@ -9,7 +9,7 @@ import { parseAddress } from "../../../net/address.ts";
 import { parseCidr } from "../../../net/prefix.ts";
 import type { Share } from "../../add/shares.ts";
 import { Ledgers } from "../../pools/ledgers.ts";
-import type { Pictures } from "../../pools/pool-resolver.ts";
+import type { PoolResolver } from "../../pools/pool-resolver.ts";
 import type { ClaimUse } from "../resolve/claim-binding.ts";
 import { ClaimRefusal } from "../resolve/refusal.ts";
 import { ClaimHolds } from "./claim-holds.ts";
@@ -57,7 +57,7 @@ function renew(): void {
   faults = [];
   ledger = new MemoryLedger(store, { now: () => 1, fault: () => faults.shift() });
   const picture = { domain, met: () => {} };
-  const pictures = { open: async () => ({ picture, pool: undefined, name: "ns/pool" }) } as unknown as Pictures;
+  const pictures = { open: async () => ({ picture, pool: undefined, name: "ns/pool" }) } as unknown as PoolResolver;
   paused = "";
   existing = new Set();
   const isGone = async ({ uid }: ClaimOwner) => !existing.has(uid);

@@ -2,13 +2,14 @@
 // Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
 // several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
 import { allocationReasons, identityOf, nicOfIdentity } from "../../../api/claims/claim-marks.ts";
+import type { RecordedHold } from "../../../cluster/recorded-hold.ts";
 import { type AmendableLedger, type Domain, type Hold, type HoldNote, LedgerError } from "../../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, sameOwner } from "../../../ipam/owner.ts";
 import { type Address, compare, equal } from "../../../net/address.ts";
 import { contains } from "../../../net/prefix.ts";
 import type { Share } from "../../add/shares.ts";
 import type { Ledgers } from "../../pools/ledgers.ts";
-import type { Pictures } from "../../pools/pool-resolver.ts";
+import type { PoolResolver } from "../../pools/pool-resolver.ts";
 import { type ClaimUse, claimText } from "../resolve/claim-binding.ts";
 import { ClaimRefusal } from "../resolve/refusal.ts";
 import { amendSurely, assertNotPaused, type Count, lostMeanwhile, passOn, type Quest } from "./amend-retry.ts";
@@ -18,12 +19,7 @@ import { hasRoom, type LiveUser } from "./users.ts";
 
 export interface ClaimHoldsOptions extends Pick<Quest, "paused" | "isGone"> {
   readonly ledgers: Pick<Ledgers, "shared">;
-  readonly pictures: Pick<Pictures, "open">;
-}
-
-export interface ClaimHeld {
-  readonly namespace: string;
-  readonly hold: Hold;
+  readonly pictures: Pick<PoolResolver, "open">;
 }
 
 /** How often a hold may change between the count and the write, or an answer be lost: each time somebody else came or went. */
@@ -37,7 +33,7 @@ export class ClaimHolds {
   }
 
   /** Undefined: nothing. An earlier claim's is passed on. One read each where the status is right, else a list a domain. */
-  async find(shares: readonly Share[], use: ClaimUse, signal: AbortSignal): Promise<(ClaimHeld | undefined)[]> {
+  async find(shares: readonly Share[], use: ClaimUse, signal: AbortSignal): Promise<(RecordedHold | undefined)[]> {
     const lists: Lists = new Map();
     return Promise.all(shares.map((share) => this.#met(share, use, signal, (quest) => findOne({ ...quest, lists }))));
   }
@@ -53,7 +49,7 @@ export class ClaimHolds {
 
   /** Beside what was just taken. After a write the server's cache is new enough; before, it is waited for: about 50 ms. */
   async hasOthers(
-    taken: readonly { readonly share: Share; readonly held: ClaimHeld }[],
+    taken: readonly { readonly share: Share; readonly held: RecordedHold }[],
     use: ClaimUse,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -76,7 +72,7 @@ export class ClaimHolds {
     share: Share,
     use: ClaimUse,
     { signal, ...more }: { interfaceName: string; count: Count; signal: AbortSignal },
-  ): Promise<ClaimHeld | undefined> {
+  ): Promise<RecordedHold | undefined> {
     const heirs = heirsOf(share, use);
     if (heirs === undefined) return undefined;
     assertNotPaused(this.#options.paused());
@@ -94,7 +90,7 @@ export class ClaimHolds {
     use: ClaimUse,
     signal: AbortSignal,
     find: (quest: Quest) => Promise<Hold | undefined>,
-  ): Promise<ClaimHeld | undefined> {
+  ): Promise<RecordedHold | undefined> {
     const { picture } = await this.#options.pictures.open(share, signal);
     const hold = await find(this.#quest(share, picture.domain, use, signal));
     if (hold === undefined) return undefined;
@@ -104,12 +100,12 @@ export class ClaimHolds {
 
   /** Puts the pod on the list. Throws ClaimRefusal where those who are there leave no room; answers who is there beside it. */
   async join(
-    { namespace, hold }: ClaimHeld,
+    { namespace, hold }: RecordedHold,
     share: Share,
     use: ClaimUse,
     count: Count,
     signal: AbortSignal,
-  ): Promise<{ readonly held: ClaimHeld; readonly others: readonly LiveUser[] }> {
+  ): Promise<{ readonly held: RecordedHold; readonly others: readonly LiveUser[] }> {
     const ledger = this.#options.ledgers.shared(namespace);
     let now = hold;
     for (let tries = 1; tries <= triesMax; tries++) {

@@ -10,7 +10,7 @@ import {
 } from "../../../api/claims/claim-marks.ts";
 import type { VirtualMachineInstance } from "../../../api/claims/kubevirt.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
-import { judgeClaims, type Seeker, type Verdict } from "./choose-claim.ts";
+import { judgeClaims, type Seeker, type ClaimChoice } from "./choose-claim.ts";
 
 const vmi = (owner = "vm-1", nics: readonly string[] = ["blue", "green"]): VirtualMachineInstance => ({
   metadata: {
@@ -52,7 +52,7 @@ const swapped = swappedClaimName("vm", "blue", "net");
 const ours: Marks = { owner: "vm-1", nic: "blue" };
 
 /** What is said once all that is asked for is read from `there`. */
-function judged(seeker: Seeker, there: readonly StoredClaim[]): Exclude<Verdict, { kind: "read" }> {
+function judged(seeker: Seeker, there: readonly StoredClaim[]): Exclude<ClaimChoice, { kind: "read" }> {
   const read = new Map<string, StoredClaim | undefined>();
   for (;;) {
     const verdict = judgeClaims(seeker, read);

@@ -17,7 +17,7 @@ export interface Seeker {
   readonly nic: string | undefined;
 }
 
-export type Verdict =
+export type ClaimChoice =
   | { readonly kind: "use"; readonly claim: StoredClaim }
   /** This one has not been read yet. */
   | { readonly kind: "read"; readonly name: string }
@@ -29,7 +29,7 @@ export type Verdict =
 /** Name -> the claim; undefined: there is none of that name. What has no entry was not read. */
 export type ClaimsRead = ReadonlyMap<string, StoredClaim | undefined>;
 
-export function judgeClaims(seeker: Seeker, read: ClaimsRead): Verdict {
+export function judgeClaims(seeker: Seeker, read: ClaimsRead): ClaimChoice {
   const { reference, vmi, nic } = seeker;
   const own = vmi === undefined || nic === undefined ? [] : ownNames(vmi, nic, seeker.network);
   if (reference === undefined || own.includes(reference)) return judgeOwn(seeker, own, read);
@@ -46,7 +46,7 @@ export function judgeClaims(seeker: Seeker, read: ClaimsRead): Verdict {
 }
 
 /** Either name: after a swap the second stays. None fits: the plain one is awaited, unless of this NIC's other network. */
-function judgeOwn(seeker: Seeker, own: readonly string[], read: ClaimsRead): Verdict {
+function judgeOwn(seeker: Seeker, own: readonly string[], read: ClaimsRead): ClaimChoice {
   for (const name of own) {
     if (!read.has(name)) return { kind: "read", name };
     const claim = read.get(name);

@@ -4,7 +4,7 @@ import { CniError, errorCodes } from "../../../cni/error.ts";
 import type { AttachmentInvocation } from "../../../cni/invocation.ts";
 import { ApiError } from "../../../kube/errors.ts";
 import { silent } from "../../../log/log.ts";
-import type { Parts } from "../../context.ts";
+import type { DaemonContext } from "../../context.ts";
 import type { LoadedConfig } from "../../request/configurations.ts";
 import type { PodFacts, PodQuery } from "../../request/pods.ts";
 import type { ClaimWish } from "./claim-query.ts";
@@ -45,7 +45,7 @@ function partsOf({ fresh, failure, isWhole = false }: World) {
     sliced: { isWhole: () => isWhole },
     tell: (_: unknown, _type: string, reason: string) => void seen.events.push(reason),
     log: silent,
-  } as unknown as Parts;
+  } as unknown as DaemonContext;
   return { parts, seen };
 }
 

@@ -3,7 +3,7 @@ import { CniError, errorCodes } from "../../../cni/error.ts";
 import type { AttachmentInvocation } from "../../../cni/invocation.ts";
 import { asError } from "../../../kube/abort.ts";
 import { isApiError } from "../../../kube/errors.ts";
-import type { Parts } from "../../context.ts";
+import type { DaemonContext } from "../../context.ts";
 import type { LoadedConfig } from "../../request/configurations.ts";
 import type { PodFacts } from "../../request/pods.ts";
 import { tellClaim } from "../hold/add.ts";
@@ -18,7 +18,7 @@ export interface PodAndClaim {
 }
 
 export async function claimOf(
-  parts: Parts,
+  parts: DaemonContext,
   { interfaceName, args }: AttachmentInvocation,
   { config, persistence }: LoadedConfig,
   known: PodFacts | undefined,

@@ -4,7 +4,7 @@ import type { Standing } from "../../../cluster/fencing.ts";
 import type { HoldNote } from "../../../ipam/ledger.ts";
 import type { PodOwner } from "../../../ipam/owner.ts";
 import { parseAddress } from "../../../net/address.ts";
-import type { Held } from "../../held.ts";
+import type { PoolHold } from "../../pool-hold.ts";
 import type { Facts, PodFacts } from "../facts.ts";
 
 export interface HeldParts {
@@ -17,7 +17,7 @@ export interface HeldParts {
   readonly version?: string;
 }
 
-export function heldOf(parts: HeldParts = {}): Held {
+export function heldOf(parts: HeldParts = {}): PoolHold {
   const address = parseAddress(parts.address ?? "10.0.0.7");
   const owner: PodOwner = {
     kind: "pod",

@@ -12,7 +12,7 @@ interface Book {
   readonly cooling: CoolingQueue;
 }
 
-export class Books {
+export class JournalHolds {
   readonly #books = new Map<Domain, Book>();
   /** UID, or namespace/name where there is none -> holds of any domain */
   readonly #byIdentity = new HoldIndex(({ owner }) => identityOfOwner(owner));

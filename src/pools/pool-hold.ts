@@ -1,12 +1,9 @@
 // One object behind an address, as the reconcilers of this folder see it: the hold, and what stands around it.
-import type { Hold } from "../ipam/ledger.ts";
+import type { RecordedHold } from "../cluster/recorded-hold.ts";
 import type { OwnerKey } from "../ipam/owner.ts";
 
-export interface Held {
-  readonly hold: Hold;
+export interface PoolHold extends RecordedHold {
   readonly kind: "OverlappingRangeIPReservation" | "Hold";
-  /** Of the object, which is that of its pool. */
-  readonly namespace: string;
   readonly name: string;
   /** The node whose daemon wrote it; empty where it was adopted. */
   readonly node: string;
@@ -18,15 +15,15 @@ export interface Held {
 }
 
 /** For a sentence: `OverlappingRangeIPReservation kube-system/10.0.0.7`. */
-export function describeHeld({ kind, namespace, name }: Pick<Held, "kind" | "namespace" | "name">): string {
+export function describeHeld({ kind, namespace, name }: Pick<PoolHold, "kind" | "namespace" | "name">): string {
   return `${kind} ${namespace}/${name}`;
 }
 
 /** A record of others may name no namespace, or no pod: whoever it was, no server can be asked for it. */
-export function isNameless({ hold: { owner } }: Pick<Held, "hold">): boolean {
+export function isNameless({ hold: { owner } }: Pick<PoolHold, "hold">): boolean {
   return owner.namespace === "" || owner.name === "";
 }
 
-export function heldKey({ kind, namespace, name }: Pick<Held, "kind" | "namespace" | "name">): string {
+export function heldKey({ kind, namespace, name }: Pick<PoolHold, "kind" | "namespace" | "name">): string {
   return `${kind}/${namespace}/${name}`;
 }
