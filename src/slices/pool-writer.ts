@@ -102,6 +102,7 @@ export class PoolWriter {
       wanted,
       allocations: pool.allocations,
       lastGeneration: pool.lastGeneration,
+      nowMs: this.#options.nowMs(),
       slices,
       nodes: this.#options.nodes(nodes),
     };
@@ -167,8 +168,14 @@ export class PoolWriter {
 
 function granting(target: Target, { phase, floatingInUse }: PoolPhase, obstacle: string) {
   const isOpen = phase === "open" && target.refusal === undefined;
-  const mayGrant = isOpen && obstacle === "";
-  return { mayGrant, ...(isOpen && !mayGrant && { obstacle }), ...(floatingInUse !== undefined && { floatingInUse }) };
+  const isWaiting = obstacle !== "";
+  const mayGrant = isOpen && !isWaiting;
+  return {
+    mayGrant,
+    isWaiting,
+    ...(isOpen && isWaiting && { obstacle }),
+    ...(floatingInUse !== undefined && { floatingInUse }),
+  };
 }
 
 function placeIn(target: Target, { node, block }: Allocation): SlicePlace {

@@ -191,6 +191,10 @@ it.each([
 it("writes itself anew when it is mostly dead, while takes go on, and forgets nothing", async () => {
   const folder = newFolder();
   const journal = await open(folder);
+  for (const generation of [7, 4])
+    await journal.put({ ...grantOf("10.0.0.0/24"), key: `ns/${generation}`, generation });
+  for (const key of ["ns/7", "ns/4"]) await journal.drop(key);
+  const early = await open(copyOf(folder));
   await journal.put(grantOf("10.0.0.0/24"));
   await journal.renewed(5);
   await take(journal, "10.0.0.1", "stays");
@@ -209,4 +213,9 @@ it("writes itself anew when it is mostly dead, while takes go on, and forgets no
   expect(again).toMatchObject({ id: journal.id, damaged: 0, suspect: "", renewedMs: 5 });
   expect([...again.coolingOf(domain)]).toMatchObject([{ lastOwner: ownerKey(pod("rests")) }]);
   expect(again.grants()).toEqual(journal.grants());
+  // The latest generation of which a grant was dropped, in the new file and in the old one.
+  expect([again, early].map((each) => [each.droppedOf(domain), each.droppedOf("slice:ns/other")])).toEqual([
+    [7, 0],
+    [7, 0],
+  ]);
 });

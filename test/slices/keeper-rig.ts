@@ -178,19 +178,30 @@ export class KeeperRig {
 
   /** The controller grants a slice: the object, then the Lease. */
   async grant(block: string, given: Partial<SliceGrant> = {}, held: Record<string, PodOwner> = {}): Promise<void> {
+    const grant = await this.grantTo("n1", block, given, held);
+    await this.name(block, `${grant.generation}.${grant.serial}`);
+  }
+
+  /** The object of any node's slice. */
+  async grantTo(
+    node: string,
+    block: string,
+    given: Partial<SliceGrant> = {},
+    held: Record<string, PodOwner> = {},
+  ): Promise<SliceGrant> {
     const grant: SliceGrant = { generation: 1, serial: 1, phase: "active", without: [], taken: [], ...given };
-    const { name } = parseKey(keyOfSlice(block));
+    const { name } = parseKey(keyOfSlice(block, node));
     const entries = Object.entries(held).map(([text, owner]) => ({ address: parseAddress(text), owner }));
     await this.client.create(ipPools, {
       metadata: {
         namespace,
         name,
         labels: { [sliceLabelName]: "true" },
-        annotations: { ...marks, [grantAnnotation]: writeGrant(grant) },
+        annotations: { ...marks, "holdfast.io/node": node, [grantAnnotation]: writeGrant(grant) },
       },
       spec: { range: block, allocations: writeAllocations(block, entries) },
     });
-    await this.name(block, `${grant.generation}.${grant.serial}`);
+    return grant;
   }
 
   /** Changes a grant, as the controller does: the serial rises, guarded by the version that was read. */
@@ -281,7 +292,6 @@ export class KeeperRig {
 }
 
 const marks = {
-  "holdfast.io/node": "n1",
   "holdfast.io/network-name": network,
   [slicePoolAnnotation]: network,
   [slicedRangeAnnotation]: String(range),

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
 import { leaseNodeAnnotation } from "../../src/api/slices/node-lease.ts";
-import { grantAnnotation, nodeWordAnnotation, writeGrant } from "../../src/api/slices/slice-grant.ts";
+import { grantAnnotation, nodeWordAnnotation, type SliceGrant, writeGrant } from "../../src/api/slices/slice-grant.ts";
 import { openApi } from "../../src/apiserver/api.ts";
 import { ipPools, nodeSlicePools, leases, pods } from "../../src/cluster/resources.ts";
 import { ownerKey } from "../../src/ipam/owner.ts";
@@ -212,7 +212,7 @@ describe("a restart", () => {
     expect(await take(third, "10.0.0.3", "b")).toBe("held");
   });
 
-  it("finds its object gone: it is made again, or it is another's", async () => {
+  it("finds its object gone, and it is made again", async () => {
     const first = await rig.start();
     await rig.grant(slice, { generation: 5, taken: ["10.0.0.1"] });
     await expect.poll(() => size(first), patience).toBe(15n);
@@ -222,14 +222,35 @@ describe("a restart", () => {
     const second = await rig.start();
     await expect.poll(() => size(second), patience).toBe(15n);
     await expect.poll(() => rig.entries(slice), patience).toEqual({ "3": "default/a" });
-    await second.stop();
-    await rig.remove(slice);
-    await rig.slicePool(5, [{ nodeName: "n2", sliceRange: slice }]);
-    const third = await rig.start();
-    await expect.poll(() => third.journal.grants(), patience).toEqual([]);
-    // The other gives it by its own journal: what is held here is recorded nowhere else.
-    expect([size(third), heldBy(third), third.moved]).toEqual([0n, ["10.0.0.3"], []]);
   });
+
+  it.each<[string, Partial<SliceGrant> | undefined, string[]]>([
+    ["that gives by its own journal", { generation: 6 }, []],
+    ["that lent the part", { generation: 6, without: ["10.0.0.0/30"] }, ["10.0.0.3"]],
+    ["that had it before, by a restored copy", { generation: 4 }, ["10.0.0.3"]],
+    ["that is not granted it yet", undefined, ["10.0.0.3"]],
+  ])(
+    "finds its slice with another %s: what runs here is recorded where that one does not give it",
+    async (_, theirs, recorded) => {
+      const first = await rig.start();
+      await rig.grant(slice, { generation: 5 });
+      await expect.poll(() => size(first), patience).toBe(16n);
+      await take(first, "10.0.0.3", "a");
+      await first.stop();
+      await rig.remove(slice);
+      await rig.name(slice, undefined);
+      await rig.slicePool(6, [{ nodeName: "n2", sliceRange: slice }]);
+      if (theirs !== undefined) await rig.grantTo("n2", slice, theirs);
+      const second = await rig.start();
+      await expect.poll(() => second.journal.grants(), patience).toEqual([]);
+      expect(second.moved.map(({ address }) => `${address}`)).toEqual(recorded);
+      expect([...heldBy(second), ...recorded]).toEqual(["10.0.0.3"]);
+      // The copy that it was granted by comes back: it was given up.
+      await rig.grant(slice, { generation: 5 }, { "10.0.0.9": podOwner("old") });
+      await expect.poll(() => rig.word(slice), patience).toMatchObject({ generation: 5, sealed: true });
+      expect(size(second)).toBe(0n);
+    },
+  );
 
   it("makes its object again just while it is taken from it: it stays without a grant for the controller to remove, and hands out nothing", async () => {
     const first = await rig.start();
@@ -310,6 +331,7 @@ describe("a restart", () => {
       await take(first, "10.0.0.3", "a");
       await first.stop();
       await rig.remove(slice);
+      await rig.name(slice, undefined);
       await rig.slicePool(6, [{ nodeName: "n1", sliceRange: "10.0.0.16/28" }]);
       let refused = 0;
       let isFull = true;
@@ -416,6 +438,7 @@ describe("the API server is away", () => {
     await expect.poll(() => node.keeper.figures.isAway, { timeout: 40_000 }).toBe(true);
     rig.moment = { ...rig.moment, uptimeMs: rig.moment.uptimeMs + 25 * 3_600_000 };
     await rig.remove(slice);
+    await rig.name(slice, undefined);
     await rig.slicePool(6, [{ nodeName: "n2", sliceRange: slice }]);
     isAway = false;
     await expect.poll(() => node.keeper.mayHandOut(), patience).toBe("");

@@ -182,6 +182,11 @@ export class Journal implements Ledger {
     return this.#state.grants.get(key);
   }
 
+  /** The latest generation of the pool of which a grant was dropped; 0: none, or what is missing here may be lost. */
+  droppedOf(domain: Domain): number {
+    return this.#doubt === 0 ? (this.#state.dropped.get(domain) ?? 0) : 0;
+  }
+
   /** What may be handed out now: active, unsealed grants less what they lack, gave up, and have moved. Not to be changed. */
   blocksOf(domain: Domain): IntervalSet {
     return this.#state.usable(domain);

@@ -65,6 +65,7 @@ it.each<JournalRecord>([
   { op: "grant", grant },
   { op: "grant", grant: { ...plain, phase: "active", sealed: false, without: [], taken: [], moved: [] } },
   { op: "drop", key: "ns/pool" },
+  { op: "dropped", domain: "d", generation: 7 },
   { op: "renewed", wallMs: 0 },
 ])("reads back %j", (record) => {
   expect(again(record)).toEqual(record);

@@ -36,6 +36,8 @@ export type JournalRecord =
   | { readonly op: "move"; readonly domain: Domain; readonly address: Address }
   | { readonly op: "grant"; readonly grant: JournalGrant }
   | { readonly op: "drop"; readonly key: string }
+  /** In a snapshot: the latest generation of the pool whose grant was dropped. */
+  | { readonly op: "dropped"; readonly domain: Domain; readonly generation: number }
   | { readonly op: "renewed"; readonly wallMs: number };
 
 export function placeOf(record: JournalRecord): { readonly domain: Domain; readonly address: Address } | undefined {
@@ -66,6 +68,8 @@ export function encodeRecord(record: JournalRecord): string {
       return JSON.stringify({ g: writeJournalGrant(record.grant) });
     case "drop":
       return JSON.stringify({ x: record.key });
+    case "dropped":
+      return JSON.stringify({ u: record.generation, d: record.domain });
     case "renewed":
       return JSON.stringify({ r: record.wallMs });
   }
@@ -78,7 +82,7 @@ export type Intern = (text: string) => string;
 type Line = {
   readonly [key in "id" | "h" | "f" | "m" | "x" | "d"]?: string;
 } & {
-  readonly [key in "j" | "lines" | "next" | "versions" | "doubt" | "r" | "v" | "t" | "c"]?: number;
+  readonly [key in "j" | "lines" | "next" | "versions" | "doubt" | "r" | "u" | "v" | "t" | "c"]?: number;
 } & { readonly g?: Readonly<Record<string, unknown>>; readonly o?: unknown; readonly n?: HoldNote };
 
 /** Undefined: no record of this format. Its checksum was right, so it was written by something else. */
@@ -100,6 +104,7 @@ function decode(line: Line, intern: Intern): JournalRecord | undefined {
   if (line.m !== undefined) return { op: "move", domain: intern(line.d ?? ""), address: parseAddress(line.m) };
   if (line.g !== undefined) return { op: "grant", grant: readJournalGrant(line.g) };
   if (line.x !== undefined) return { op: "drop", key: line.x };
+  if (line.u !== undefined) return { op: "dropped", domain: intern(line.d ?? ""), generation: line.u };
   if (line.r !== undefined) return { op: "renewed", wallMs: line.r };
   if (line.j !== formatVersion || line.id === undefined) return undefined;
   const { id, lines = 0, next = 1, versions = 0, doubt = 0 } = line;

@@ -8,14 +8,16 @@ export function snapshotOf(state: State, clock: RestClock, id: string, doubt: nu
   const nowMs = clock.now();
   const wallMs = clock.toWall(nowMs);
   const { books, versions, renewedMs } = state;
+  const dropped = [...state.dropped];
   const domains = books.domains();
   const grants = state.grantsNow();
   const holds = domains.flatMap((domain) => [...books.of(domain)]);
   const rests = domains.flatMap((domain) => [...books.rests(domain, nowMs)].map((rest) => ({ ...rest, domain })));
-  const lines = grants.size + holds.length + rests.length + (renewedMs === undefined ? 0 : 1);
+  const lines = dropped.length + grants.size + holds.length + rests.length + (renewedMs === undefined ? 0 : 1);
   function* records(next: number): Generator<JournalRecord> {
     yield { op: "head", id, lines, next, versions, doubt };
     if (renewedMs !== undefined) yield { op: "renewed", wallMs: renewedMs };
+    for (const [domain, generation] of dropped) yield { op: "dropped", domain, generation };
     for (const grant of grants.values()) yield { op: "grant", grant };
     for (const hold of holds) yield { op: "hold", hold };
     for (const { domain, address, untilMs, lastOwner } of rests) {

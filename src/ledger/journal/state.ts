@@ -16,6 +16,8 @@ export class State {
   readonly books = new JournalHolds();
   /** key -> the grant as decided */
   readonly grants: Grants = new Map();
+  /** domain -> the latest generation of which a grant was dropped. Never taken back: it says nothing of grants that are known. */
+  readonly dropped = new Map<Domain, number>();
   /** key -> the grant as the disk has it */
   #durable: Grants = new Map();
   /** domain -> what may be handed out; made anew when a grant changes */
@@ -30,7 +32,7 @@ export class State {
   }
 
   get size(): number {
-    return this.books.count + this.books.restCount + this.grants.size + 1;
+    return this.books.count + this.books.restCount + this.grants.size + this.dropped.size + 1;
   }
 
   apply(record: JournalRecord): void {
@@ -58,8 +60,14 @@ export class State {
       case "grant":
         this.#setGrant(record.grant.key, record.grant);
         return;
-      case "drop":
+      case "drop": {
+        const grant = this.grants.get(record.key);
+        if (grant !== undefined) this.#drop(grant.domain, grant.generation);
         this.#setGrant(record.key, undefined);
+        return;
+      }
+      case "dropped":
+        this.#drop(record.domain, record.generation);
         return;
       case "renewed":
         this.renewedMs = record.wallMs;
@@ -108,6 +116,10 @@ export class State {
   settle(grants: ReadonlyMap<string, JournalGrant>): void {
     this.#durable = new Map(grants);
     this.#usable.clear();
+  }
+
+  #drop(domain: Domain, generation: number): void {
+    this.dropped.set(domain, Math.max(generation, this.dropped.get(domain) ?? 0));
   }
 
   #move(domain: Domain, address: Address): void {

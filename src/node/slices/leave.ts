@@ -1,16 +1,21 @@
 // Leaves a slice that is lost (its object is gone, or another's) while this node holds addresses in it: they go into the reservation ledger before the
-// grant is forgotten, so that whoever gets the block leaves them out. Not those in another node's slice by now: its journal gives them.
+// grant is forgotten, so that whoever gets the block leaves them out. Not those that a later grant gives to another node: its journal gives them. An
+// earlier one is of a restored copy, and a slice that a piece was lent from is around it without having it.
 // Not promised: that nobody has given such an address meanwhile. What is not recorded stays in the journal until its pod goes.
 import { ObjectError as BadObject } from "../../api/error.ts";
 import { formatDomain } from "../../api/pools/domain.ts";
+import { poolName } from "../../api/pools/pool-name.ts";
 import { blocksOf, floatingNode } from "../../api/slices/slice-grant.ts";
-import { LedgerError } from "../../ipam/ledger.ts";
+import { readPool } from "../../cluster/pool-object.ts";
+import { type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { isApiError, isNamespaceEnding } from "../../kube/errors.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
+import type { Address } from "../../net/address.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";
 import type { ActParts } from "./act.ts";
 import { moveHold, settledPlace } from "./drain.ts";
 import { readSlicePool } from "./lost-object.ts";
+import { readSliceObject, type SliceObject } from "./slice-object.ts";
 import type { SliceParts } from "./slice-state.ts";
 import { viewOf } from "./view.ts";
 
@@ -37,12 +42,23 @@ export async function leave(parts: LeaveParts, known: JournalGrant): Promise<voi
   await journal.drop(key);
 }
 
-async function othersBlocks({ client, node, signal }: LeaveParts, known: JournalGrant): Promise<Prefix[]> {
-  const pool = await readSlicePool(client, known, { signal, timeoutMs: callMs });
-  const others = (pool?.status?.allocations ?? []).filter(
-    ({ nodeName }) => nodeName !== "" && nodeName !== node && nodeName !== floatingNode,
-  );
-  return blocksOf(others.map(({ sliceRange }) => sliceRange));
+/** Whether an address is another's to give by a later grant, of the slices that have any of these. */
+async function givenByOthers(parts: LeaveParts, known: JournalGrant, holds: readonly Hold[]) {
+  const { client, node, signal } = parts;
+  const { namespace, network, generation } = known;
+  const later: SliceObject[] = [];
+  const { status } = (await readSlicePool(client, known, { signal, timeoutMs: callMs })) ?? {};
+  for (const { nodeName, sliceRange } of status?.allocations ?? []) {
+    const [range] = ["", node, floatingNode].includes(nodeName) ? [] : blocksOf([sliceRange]);
+    if (range === undefined || !holds.some(({ address }) => contains(range, address))) continue;
+    const name = poolName({ range, network, node: nodeName });
+    const object = await readPool(client, { namespace, name, signal });
+    const slice = object && readSliceObject(object);
+    if (slice?.granted !== undefined && slice.granted.grant.generation > generation) later.push(slice);
+  }
+  const has = (blocks: readonly Prefix[], address: Address) => blocks.some((block) => contains(block, address));
+  return ({ address }: Hold) =>
+    later.some((each) => has([each.slice], address) && !has(each.granted!.without, address));
 }
 
 async function record(parts: LeaveParts, known: JournalGrant): Promise<void> {
@@ -50,8 +66,8 @@ async function record(parts: LeaveParts, known: JournalGrant): Promise<void> {
   const { namespace, network } = known;
   const all = viewOf(journal, journal.grant(key) ?? known, clock.wallMs()).holds;
   if (all.length === 0) return;
-  const others = await othersBlocks(parts, known);
-  const holds = all.filter(({ address }) => !others.some((block) => contains(block, address)));
+  const isAnothers = await givenByOthers(parts, known, all);
+  const holds = all.filter((hold) => !isAnothers(hold));
   if (holds.length < all.length) {
     const count = all.length - holds.length;
     log.warn(`${count} addresses that are held in slice ${key} are another node's by now`, { slice: key });

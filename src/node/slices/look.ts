@@ -26,7 +26,8 @@ export async function look(parts: SliceParts, isMade = false): Promise<void> {
   if (object === undefined && isMade) throw new Error(`the IPPool of slice ${key} is gone as soon as it is made`);
   if (object === undefined) return lost(parts, known);
   const slice = object === "unreadable" ? undefined : readSliceObject(object);
-  const verdict = slice === undefined ? unreadable(known) : judgeObject(node, slice, known);
+  const verdict =
+    slice === undefined ? unreadable(known) : judgeObject(node, slice, known, journal.droppedOf(slice.domain));
   await carryOut(parts, verdict, slice);
   state.present = object === "unreadable" ? undefined : object;
   state.granted = slice?.node === node ? slice.granted : undefined;

@@ -210,6 +210,15 @@ describe("the journal knows it", () => {
   });
 });
 
+it("a grant of a generation that the journal has dropped since is of a restored copy: it is sealed, not handed out of", () => {
+  const sealed = { verdict: "accept", grant: { ...known, sealed: true } };
+  expect(judgeObject("n1", granted({}), undefined, 4)).toEqual(sealed);
+  expect(judgeObject("n1", granted({}), undefined, 3)).toEqual({ verdict: "accept", grant: known });
+  expect(judgeObject("n1", granted({}), known, 4)).toEqual({ verdict: "nothing" });
+  // What it holds in it may be running.
+  expect(judgeObject("n1", granted({}), { ...known, generation: 3 }, 4)).toMatchObject({ grant: { sealed: false } });
+});
+
 describe("the object is gone", () => {
   const pool = (lastGeneration: number, ...allocations: [string, string][]): Pick<NodeSlicePool, "status"> => ({
     status: { lastGeneration, allocations: allocations.map(([nodeName, sliceRange]) => ({ nodeName, sliceRange })) },
@@ -219,7 +228,9 @@ describe("the object is gone", () => {
     ["it is still assigned to this node: a hand deleted it", known, pool(9, ["n1", "10.0.0.0/26"]), "make-again"],
     ["it is another's", known, pool(9, ["n2", "10.0.0.0/26"]), "drop"],
     ["a part of it is another's", known, pool(9, ["n2", "10.0.0.0/28"]), "drop"],
-    ["it is inside another's", known, pool(3, ["n2", "10.0.0.0/25"]), "drop"],
+    ["it is inside another's", known, pool(4, ["n2", "10.0.0.0/25"]), "drop"],
+    ["a restored status gives it to whom it was before", known, pool(3, ["n2", "10.0.0.0/26"]), "make-again"],
+    ["a restored status does not know that it was lent", known, pool(3, ["n2", "10.0.0.0/25"]), "make-again"],
     [
       "a piece of the lender's slice that is this node's",
       { ...known, slice: block },

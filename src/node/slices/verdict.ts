@@ -1,12 +1,13 @@
 // What a node does about one slice: from what its journal has and what the API server shows, the next state of the grant. Pure.
 //
 // Promised (docs/decisions/0013): what the API server shows never widens a grant unless it is newer than what the journal works by;
-// a seal is never undone within its generation; a piece that was given up comes back only as a grant of its own.
+// a seal is never undone within its generation, nor by a restored grant that the journal has dropped since; a piece that was given up comes back
+// only as a grant of its own.
 import { tryAddress } from "../../api/holds/address-name.ts";
 import type { NodeSlicePool } from "../../api/slices/node-slice-pool.ts";
 import { blocksOf } from "../../api/slices/slice-grant.ts";
 import { type JournalGrant, writeJournalGrant } from "../../ledger/journal/grant.ts";
-import { comparePrefixes, containsPrefix, overlaps, type Prefix } from "../../net/prefix.ts";
+import { comparePrefixes, containsPrefix, type Prefix } from "../../net/prefix.ts";
 import type { ReadGrant, SliceObject } from "./slice-object.ts";
 
 export type Verdict =
@@ -21,7 +22,8 @@ export type Verdict =
 
 export const nothing: Verdict = { verdict: "nothing" };
 
-export function judgeObject(node: string, object: SliceObject, known: JournalGrant | undefined): Verdict {
+/** `dropped`: the latest generation of the pool whose grant the journal dropped. What is not later was given up, and may be another's. */
+export function judgeObject(node: string, object: SliceObject, known: JournalGrant | undefined, dropped = 0): Verdict {
   const { granted } = object;
   if (object.node !== node) {
     return known === undefined ? nothing : { verdict: "drop", why: `it is the slice of node ${object.node}` };
@@ -29,13 +31,17 @@ export function judgeObject(node: string, object: SliceObject, known: JournalGra
   if (granted === undefined) {
     return known === undefined ? nothing : holdBack(known, "its IPPool carries no grant that can be read");
   }
-  if (known === undefined || known.generation < granted.grant.generation) return acceptance(object, granted, known);
-  if (known.generation > granted.grant.generation) {
-    const why = `its IPPool is at generation ${granted.grant.generation}, and this node's journal at ${known.generation}: the API server has forgotten grants`;
+  const { generation, serial, phase } = granted.grant;
+  if (known === undefined || known.generation < generation) {
+    const grant = acceptance(object, granted, known);
+    const isOld = known === undefined && generation <= dropped;
+    return { verdict: "accept", grant: isOld ? { ...grant, sealed: true } : grant };
+  }
+  if (known.generation > generation) {
+    const why = `its IPPool is at generation ${generation}, and this node's journal at ${known.generation}: the API server has forgotten grants`;
     return holdBack(known, why);
   }
   // An older serial is of a restored copy: nothing of it counts, and what it lacks is told again.
-  const { serial, phase } = granted.grant;
   const newer = serial < known.serial ? {} : { serial, phase, taken: granted.taken };
   const { gives: _, ...kept } = known;
   const next = { ...kept, ...newer, ...givenUp(known, granted) };
@@ -51,17 +57,10 @@ export function judgeAbsence(
 ): "drop" | "make-again" {
   if (known.sealed) return "drop";
   const { allocations = [], lastGeneration = 0 } = pool?.status ?? {};
-  const blocks = allocations.flatMap(({ nodeName, sliceRange }) =>
-    blocksOf([sliceRange]).map((block) => ({ nodeName, block })),
-  );
-  // The slice that a piece was lent from is around it, and another's: only its own entry says whose a piece is.
-  if (blocks.some((each) => each.nodeName === node && comparePrefixes(each.block, known.slice) === 0)) {
-    return "make-again";
-  }
-  const lent = [...known.without, ...(known.gives === undefined ? [] : [known.gives.block])];
-  const others = blocks.filter(({ block }) => overlaps(block, known.slice) && !isAmong(block, lent));
-  if (others.length > 0) return "drop";
-  // Nobody has it. Either the controller let it go after this grant, or it has forgotten the grant.
+  const isOwn = ({ nodeName, sliceRange }: (typeof allocations)[number]) =>
+    nodeName === node && blocksOf([sliceRange]).some((block) => comparePrefixes(block, known.slice) === 0);
+  if (allocations.some(isOwn)) return "make-again";
+  // The controller let it go after this grant; or it has forgotten the grant, and whoever it names had the block before.
   return lastGeneration >= known.generation ? "drop" : "make-again";
 }
 
@@ -70,7 +69,7 @@ export function holdBack(known: JournalGrant, why: string): Verdict {
   return { verdict: "hold-back", grant: { ...known, phase: "returning" }, why };
 }
 
-function acceptance(object: SliceObject, read: ReadGrant, known: JournalGrant | undefined): Verdict {
+function acceptance(object: SliceObject, read: ReadGrant, known: JournalGrant | undefined): JournalGrant {
   const { key, domain, namespace, network, range, slice, word } = object;
   const { generation, serial, phase } = read.grant;
   // What a journal before this one said of the same grant still holds: it was on a disk.
@@ -81,22 +80,19 @@ function acceptance(object: SliceObject, read: ReadGrant, known: JournalGrant | 
   const isGoingOn = known?.sealed === false;
   const moved = (said?.moved ?? []).flatMap((text) => tryAddress(text) ?? []);
   return {
-    verdict: "accept",
-    grant: {
-      key,
-      domain,
-      namespace,
-      network,
-      range,
-      slice,
-      generation,
-      serial,
-      phase,
-      taken: read.taken,
-      ...givenUp(isGoingOn ? known : before, read),
-      sealed: said?.sealed ?? false,
-      moved: isGoingOn ? [...known.moved, ...moved] : moved,
-    },
+    key,
+    domain,
+    namespace,
+    network,
+    range,
+    slice,
+    generation,
+    serial,
+    phase,
+    taken: read.taken,
+    ...givenUp(isGoingOn ? known : before, read),
+    sealed: said?.sealed ?? false,
+    moved: isGoingOn ? [...known.moved, ...moved] : moved,
   };
 }
 

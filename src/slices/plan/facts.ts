@@ -40,12 +40,16 @@ export interface PoolFacts {
   readonly wanted: boolean;
   /** False (closing, the leader rests): nothing new is assigned or granted. */
   readonly mayGrant: boolean;
+  /** Not all daemons have said what they have: no grant is widened. */
+  readonly isWaiting?: boolean;
   /** In a sentence why not; absent: the range is being changed over. */
   readonly obstacle?: string;
   /** What some daemon may still take from as the floating part. Absent: not known, and an assigned floating part stays assigned. */
   readonly floatingInUse?: readonly Prefix[];
   readonly allocations: readonly Allocation[];
   readonly lastGeneration: number;
+  /** Wall clock. A new generation is no less: what is numbered after a restore is later than all that was forgotten. 0: not known. */
+  readonly nowMs?: number;
   readonly slices: readonly SliceFacts[];
   readonly nodes: readonly NodeFacts[];
   /** What the reservation ledger holds inside the range. */

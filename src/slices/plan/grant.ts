@@ -1,9 +1,9 @@
 // The grant that an entry should carry. Pure. Promised: the same value as before where nothing changes, else a greater serial; `without`
 // only grows while a generation lasts.
 import type { SliceGrant } from "../../api/slices/slice-grant.ts";
-import { common, type IntervalSet } from "../../net/interval-set.ts";
-import { formatInterval, intervalOf } from "../../net/interval.ts";
-import { comparePrefixes, type Prefix } from "../../net/prefix.ts";
+import { common, type IntervalSet, union } from "../../net/interval-set.ts";
+import { formatInterval, type Interval, intervalOf, parseBlock } from "../../net/interval.ts";
+import { comparePrefixes } from "../../net/prefix.ts";
 import type { Entry } from "./entry.ts";
 
 /** Of one grant. 1,024 IPv6 intervals of 79 characters are 80 KiB; beside `without` that stays below an object's 256 KiB. */
@@ -13,24 +13,28 @@ export interface GrantContext {
   readonly reserved: IntervalSet;
   /** And with what no definition hands out: a node must neither count it as free nor lend it. */
   readonly closed: IntervalSet;
+  /** Nothing is widened: after a restore daemons have yet to record again what their pods hold. */
+  readonly isWaiting: boolean;
   /** The number for a new grant. */
   readonly nextGeneration: () => number;
 }
 
-export function grantOf(entry: Entry, { reserved, closed, nextGeneration }: GrantContext): SliceGrant {
+export function grantOf(entry: Entry, context: GrantContext): SliceGrant {
+  const { isWaiting, nextGeneration } = context;
   const { grant } = entry;
+  const isOutdated = entry.isOutdated && !(isWaiting && entry.phase === "active");
   const content = {
     phase: entry.phase,
     without: withoutOf(entry),
     // What drains or returns hands nothing out: its own moved holds would change it again and again.
-    taken: grant !== undefined && entry.phase !== "active" ? grant.taken : takenOf(entry.block, reserved, closed),
+    taken: grant !== undefined && entry.phase !== "active" ? grant.taken : takenOf(entry, context),
     ...(entry.lend !== undefined && entry.phase === "active" && { lend: entry.lend }),
     ...(entry.exhausted !== undefined && entry.phase === "active" && { exhausted: entry.exhausted }),
   };
   if (grant === undefined) return { generation: nextGeneration(), serial: 1, ...content };
-  if (!entry.isOutdated && !entry.isBehind && isSame(grant, content)) return grant;
+  if (!isOutdated && !entry.isBehind && isSame(grant, content)) return grant;
   const serial = 1 + Math.max(grant.serial, entry.word?.serial ?? 0);
-  return { generation: entry.isOutdated ? nextGeneration() : grant.generation, serial, ...content };
+  return { generation: isOutdated ? nextGeneration() : grant.generation, serial, ...content };
 }
 
 function withoutOf({ grant, lent, lentBefore }: Entry): string[] {
@@ -39,12 +43,23 @@ function withoutOf({ grant, lent, lentBefore }: Entry): string[] {
 }
 
 /** Beyond the limit only reserved addresses are named: the request path knows the useless ones. Beyond it again, the rest of the slice is taken. */
-function takenOf(block: Prefix, reserved: IntervalSet, closed: IntervalSet): string[] {
-  const all = [...common([intervalOf(block)], closed)];
-  const found = all.length <= takenMax ? all : [...common([intervalOf(block)], reserved)];
+function takenOf({ block, grant }: Entry, { reserved, closed, isWaiting }: GrantContext): string[] {
+  const before = ((isWaiting && grant?.taken) || []).flatMap((each) => tryBlock(each) ?? []);
+  const inside = (set: IntervalSet) => [...union(common([intervalOf(block)], set), before)];
+  const all = inside(closed);
+  const found = all.length <= takenMax ? all : inside(reserved);
   if (found.length <= takenMax) return found.map(formatInterval);
   const kept = found.slice(0, takenMax - 1);
   return [...kept, { first: found[takenMax - 1]!.first, last: block.last }].map(formatInterval);
+}
+
+function tryBlock(text: string): Interval | undefined {
+  try {
+    return parseBlock(text);
+  } catch {
+    // A hand wrote it, and the node does not go by the grant.
+    return undefined;
+  }
 }
 
 function isSame(grant: SliceGrant, content: Omit<SliceGrant, "generation" | "serial">): boolean {

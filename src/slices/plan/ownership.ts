@@ -1,5 +1,6 @@
 // Which entries lie inside others rightly, which overlap, and what is nobody's. Pure. Prefixes are nested or apart: in order (the larger
-// first) all that overlaps an entry and comes before it encloses it.
+// first) all that overlaps an entry and comes before it encloses it. Of two grants of an address the later generation counts: what was granted
+// before it was given up since, and is here again because etcd was restored.
 import { compare } from "../../net/address.ts";
 import { difference, IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
@@ -19,7 +20,11 @@ export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefi
       if (covers(outer.lentBefore, entry.block)) isPiece ||= !outer.isRemoved;
       // All of a piece may be lent on, to a node that comes before by its name.
       else if (covers(entry.lentBefore, outer.block)) continue;
-      else if (overlap(outer, entry)) conflicts.push(settle(outer, entry));
+      else if (!overlap(outer, entry)) continue;
+      else if (isLentSince(outer, entry)) {
+        outer.lent = [...outer.lent, entry.block];
+        isPiece = true;
+      } else conflicts.push(settle(outer, entry));
     }
     entry.isStray = !isShaped(entry.block) && !isPiece;
     around.push(entry);
@@ -43,8 +48,18 @@ function overlap(outer: Entry, inner: Entry): boolean {
   return outer.isInUse || outer.block.length === inner.block.length;
 }
 
+/** It is granted inside what was granted before it: the piece was lent, and the object around it is of a copy from before that. */
+function isLentSince(outer: Entry, inner: Entry): boolean {
+  return inner.block.length > outer.block.length && generationOf(inner) > generationOf(outer);
+}
+
+function generationOf({ grant }: Entry): number {
+  return grant?.generation ?? 0;
+}
+
 function settle(outer: Entry, inner: Entry): string {
-  const [winner, loser] = rank(outer) >= rank(inner) ? [outer, inner] : [inner, outer];
+  const order = generationOf(outer) - generationOf(inner) || rank(outer) - rank(inner);
+  const [winner, loser] = order >= 0 ? [outer, inner] : [inner, outer];
   loser.isConflict = true;
   return (
     `${loser.block} of node ${loser.node} overlaps ${winner.block} of node ${winner.node}: nothing new is handed out of ` +
@@ -52,9 +67,9 @@ function settle(outer: Entry, inner: Entry): string {
   );
 }
 
-/** What the status has outranks what only an object says, and what was granted what never was; then the earlier one. */
-function rank({ isAssigned, grant }: Entry): number {
-  return (isAssigned ? 2 : 0) + (grant === undefined ? 0 : 1);
+/** Of one generation, or never granted: what the status has outranks what only an object says; then the earlier one. */
+function rank({ isAssigned }: Entry): number {
+  return isAssigned ? 1 : 0;
 }
 
 /** What some journal may hand out, or may have until this plan is carried out. */

@@ -151,7 +151,49 @@ describe("what does not fit together", () => {
   });
 });
 
-describe("a node's word after a restore", () => {
+describe("after a restore", () => {
+  it("lets the later grant of a block count, whatever the status says of the earlier one", () => {
+    const slices = [slice("a", "10.0.0.0/30"), slice("b", "10.0.0.0/30", { grant: { generation: 7 } })];
+    const plan = planSlices(factsOf({ allocations: [at("a", "10.0.0.0/30")], slices }));
+    expect(lines(plan)).toEqual(["b 10.0.0.0/30"]);
+    expect(plan.grants.map((each) => [each.node, each.grant.phase])).toEqual([
+      ["a", "draining"],
+      ["b", "active"],
+    ]);
+  });
+
+  it("takes a later grant inside a slice for a piece that was lent: the slice goes on without it", () => {
+    const slices = [slice("a", "10.0.0.0/30"), slice("b", "10.0.0.2/31", { grant: { generation: 7 } })];
+    const plan = planSlices(factsOf({ allocations: [at("a", "10.0.0.0/30")], slices }));
+    expect(lines(plan)).toEqual(["a 10.0.0.0/30", "b 10.0.0.2/31"]);
+    expect(grantOn(plan, "10.0.0.0/30")).toMatchObject({ phase: "active", without: ["10.0.0.2/31"] });
+    expect([grantOn(plan, "10.0.0.2/31")?.phase, plan.conflicts]).toEqual(["active", []]);
+  });
+
+  it("numbers by the clock, so that nothing is numbered as what was forgotten", () => {
+    const of = (lastGeneration: number) =>
+      planSlices(factsOf({ nodes: [node("a"), node("b")], lastGeneration, nowMs: 5000.5 }));
+    expect(of(9).grants.map(({ grant }) => grant.generation)).toEqual([5000, 5001]);
+    expect(of(7000).grants.map(({ grant }) => grant.generation)).toEqual([7001, 7002]);
+  });
+
+  it("widens nothing while daemons have not said what they have: their records may be missing", () => {
+    const known = { grant: { taken: ["10.0.0.1", "no address"] } };
+    const slices = [
+      slice("a", "10.0.0.0/30", known),
+      slice("b", "10.0.0.4/30", { word: { generation: 20 } }),
+      slice("c", "10.0.0.8/30", { word: { generation: 20 }, grant: { phase: "draining" } }),
+    ];
+    const reserved = [parseBlock("10.0.0.2")];
+    const waiting = planSlices(factsOf({ slices, reserved, mayGrant: false, isWaiting: true }));
+    expect(grantOn(waiting, "10.0.0.0/30")?.taken).toEqual(["10.0.0.1-10.0.0.2"]);
+    expect(grantOn(waiting, "10.0.0.4/30")).toBe(slices[1]!.grant);
+    expect(grantOn(waiting, "10.0.0.8/30")).toMatchObject({ generation: 21, phase: "draining" });
+    const plan = planSlices(factsOf({ slices, reserved }));
+    expect(grantOn(plan, "10.0.0.0/30")?.taken).toEqual(["10.0.0.2"]);
+    expect(grantOn(plan, "10.0.0.4/30")).toMatchObject({ generation: 21, phase: "active" });
+  });
+
   it("numbers a change after the serial that the journal has: it takes nothing older", () => {
     const behind = slice("a", "10.0.0.0/30", { grant: { serial: 3 }, word: { serial: 7 } });
     const plan = planSlices(factsOf({ slices: [behind], nodes: [node("a")] }));

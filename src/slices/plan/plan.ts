@@ -50,7 +50,7 @@ export function planSlices(facts: PoolFacts): SlicePlan {
   const useless = facts.wanted ? difference([intervalOf(facts.range)], useful) : [];
   const { grants, lastGeneration } = grantsOf(facts, staying, { reserved, closed: union(reserved, useless) });
   const allocations = [
-    ...staying.filter(({ isAssigned, isConflict }) => isAssigned || !isConflict).map(lineOf),
+    ...staying.filter(({ isConflict, isAssigned, hasObject }) => !isConflict || (isAssigned && !hasObject)).map(lineOf),
     ...floating.assigned.map((block) => ({ node: floatingNode, block })),
   ].sort(compareEntries);
   return {
@@ -186,13 +186,18 @@ function sizeOfSlice({ range, sliceLength }: PoolFacts): bigint {
  * While nothing may be granted, what has no grant waits. But an assigned slice of an unwanted range whose object was lost (a leader died between
  * deleting it and writing the status) is granted once more, to drain: only its node's word frees it.
  */
-function grantsOf(facts: PoolFacts, entries: readonly Entry[], kept: Omit<GrantContext, "nextGeneration">) {
+function grantsOf(facts: PoolFacts, entries: readonly Entry[], kept: Pick<GrantContext, "reserved" | "closed">) {
   let last = facts.lastGeneration;
   for (const { grant, word } of facts.slices) last = Math.max(last, grant?.generation ?? 0, word?.generation ?? 0);
-  const context = { ...kept, nextGeneration: () => (last += 1) };
+  const { mayGrant, isWaiting = false, nowMs = 0 } = facts;
+  const context = {
+    ...kept,
+    isWaiting,
+    nextGeneration: () => (last = Math.max(last + 1, Math.floor(nowMs))),
+  };
   const grants: PlannedGrant[] = [];
   for (const entry of entries) {
-    if (entry.grant === undefined && !facts.mayGrant && facts.wanted) continue;
+    if (entry.grant === undefined && !mayGrant && facts.wanted) continue;
     grants.push({ node: entry.node, block: entry.block, grant: grantOf(entry, context) });
   }
   return { grants, lastGeneration: last };

@@ -1,0 +1,119 @@
+// A block changes hands after the copy that the API server is restored from: the copy gives it to its former node again, or does not know that a
+// piece of it was lent. Of two grants of an address the later generation counts: the former node hands out nothing of it, and no hold is lost.
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, expect, it } from "vitest";
+
+import { type Api, openApi } from "../../src/apiserver/api.ts";
+import { nodes } from "../../src/cluster/resources.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
+import { Fleet, type Guest, type Network } from "./fleet.ts";
+import { added, addMany } from "./scenes.ts";
+import { prepare } from "./wipe.ts";
+
+let folder: string;
+let api: Api;
+let fleet: Fleet;
+const path = () => join(folder, "api.db");
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "holdfast-slices-"));
+  api = openApi({ path: path() });
+  const transport: Api["transport"] = (request) => api.transport(request);
+  await prepare(new KubeClient({ transport }));
+  fleet = new Fleet({ transport });
+});
+afterEach(async () => {
+  await fleet.close();
+  api.close();
+  rmSync(folder, { recursive: true });
+}, 60_000);
+
+/** As etcd's: the server is down while its storage is copied or replaced. */
+function reopened(work: () => void): void {
+  api.close();
+  work();
+  api = openApi({ path: path() });
+}
+const snapshot = () => reopened(() => copyFileSync(path(), join(folder, "copy")));
+async function restore(): Promise<void> {
+  await fleet.killLeaders();
+  reopened(() => copyFileSync(join(folder, "copy"), path()));
+  fleet.lead();
+}
+
+const patient = { timeout: 120_000, interval: 250 };
+
+/** Which node has which slice, by the status of the only pool. */
+async function assigned(): Promise<string[]> {
+  const { pools } = await fleet.books();
+  return pools.flatMap((pool) => pool.assigned.map(({ node, block }) => `${node} ${block}`));
+}
+
+/** So many pods that the copy will know, for addresses that they get later: one that the server has forgotten is ended by its kubelet. */
+const guestsOf = (node: string, count: number) => Promise.all(Array.from({ length: count }, () => fleet.pod(node)));
+
+async function addAll(guests: readonly Guest[], net: Network): Promise<void> {
+  for (const guest of guests) await fleet.add(guest, net);
+}
+
+/** Everybody asks for more at once, again and again, while daemons and leader find out what was restored. */
+async function goOn(net: Network, on: readonly string[], rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    await Promise.all(on.map(async (node) => fleet.tryAdd(await fleet.pod(node), net)));
+    expect(await fleet.dangers()).toEqual([]);
+  }
+}
+
+it(
+  "a node that left gives nothing of a slice that is another's by now, and the other keeps it with all it holds",
+  { timeout: 400_000 },
+  async () => {
+    const net = await fleet.define("cut", { range: "10.130.0.0/26", node_slice_size: "/28", network_name: "cut" });
+    for (const name of ["a", "x"]) await fleet.join(name);
+    fleet.lead();
+    for (const name of ["a", "x"]) await added(fleet, net, name);
+    expect(await assigned()).toContain("x 10.130.0.16/28");
+    const guests = await guestsOf("y", 5);
+    snapshot();
+    await fleet.removeNode("x");
+    await expect.poll(assigned, patient).toEqual(["a 10.130.0.0/28"]);
+    await fleet.join("y");
+    await addAll(guests, net);
+    expect(await assigned()).toContain("y 10.130.0.16/28");
+    await fleet.settle();
+    await restore();
+    await fleet.admin.create(nodes, { metadata: { name: "y" } });
+    await goOn(net, ["x", "y"], 12);
+    await addMany(fleet, net, "x", 4);
+    await expect.poll(assigned, patient).toContain("y 10.130.0.16/28");
+    await addMany(fleet, net, "y", 3);
+    expect(await fleet.dangers()).toEqual([]);
+  },
+);
+
+it(
+  "a piece that was lent stays with whom it was lent to, and its lender gives nothing of it",
+  { timeout: 400_000 },
+  async () => {
+    const net = await fleet.define("cut", { range: "10.131.0.0/28", node_slice_size: "/28", network_name: "cut" });
+    await fleet.join("x");
+    fleet.lead();
+    await addMany(fleet, net, "x", 2);
+    const guests = await guestsOf("y", 3);
+    await fleet.settle();
+    snapshot();
+    await fleet.join("y");
+    await addAll(guests, net);
+    expect((await assigned())[0]).toBe("x 10.131.0.0/28");
+    await fleet.settle();
+    const pieces = (await assigned()).filter((each) => each.startsWith("y "));
+    expect(pieces).not.toEqual([]);
+    await restore();
+    await fleet.admin.create(nodes, { metadata: { name: "y" } });
+    await goOn(net, ["x", "y"], 12);
+    await expect.poll(assigned, patient).toEqual(expect.arrayContaining(pieces));
+    await goOn(net, ["x", "x", "y"], 4);
+  },
+);
