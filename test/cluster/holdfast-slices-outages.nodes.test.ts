@@ -137,7 +137,7 @@ test(
     const addresses = await Promise.all(names.map(async (name) => ipsOf(await runningPod(lab, name), "tight")[0]));
     expect(new Set([...addresses, ...hidden.map((cidr) => cidr.split("/")[0])]).size).toBe(14);
     while (tool.living.size > 0) await tool.del();
-    for (const name of names) await removePod(lab, name);
+    await Promise.all(names.map((name) => removePod(lab, name)));
     await ground.settled(0);
   },
 );

@@ -103,7 +103,7 @@ describe("one node needs all there is", () => {
     expect(ipsOf(await runningPod(lab, "narrow-late"), "narrow")).toEqual([freed]);
     await removePod(lab, "narrow-late");
     await ground.pool("10.72.0.0/28", (pool) => pool.conditions.get("Exhausted")?.status === "False");
-    for (const name of names) if (name !== "narrow-7") await removePod(lab, name);
+    await Promise.all(names.filter((name) => name !== "narrow-7").map((name) => removePod(lab, name)));
     await ground.settled(0);
   });
 });

@@ -103,7 +103,7 @@ export class SliceGround {
         if (wrong.length === 0) return books;
         throw new Error(wrong.join("\n"));
       },
-      { what: `${count} addresses in sandboxes and on record`, everyMs: 500, timeoutMs: 120_000 },
+      { what: `${count} addresses in sandboxes and on record`, everyMs: 500, timeoutMs: storyMs },
     );
   }
 }

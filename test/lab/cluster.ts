@@ -17,6 +17,7 @@ import type { LabNode } from "./node.ts";
 import { removeCluster } from "./reaper.ts";
 import { type Endpoint, relayOutOf } from "./relay.ts";
 import type { Access, Rest } from "./rest.ts";
+import type { SandboxRetries } from "./retries.ts";
 import type { StateFile } from "./state.ts";
 
 export interface ClusterParts {
@@ -30,6 +31,7 @@ export interface ClusterParts {
   readonly scheduler?: Component;
   readonly network?: LabNetwork;
   readonly nodes: readonly LabNode[];
+  readonly retries?: SandboxRetries;
 }
 
 export class Cluster {
@@ -116,9 +118,15 @@ export class Cluster {
 
   /** Ends every process and removes everything; calling it again waits for the same end. */
   stop(): Promise<void> {
-    this.rest.close();
-    this.#stopping ??= removeCluster(this.#parts.state.state);
+    this.#stopping ??= this.#stop();
     return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    const retriesEnd = this.#parts.retries?.stop();
+    this.rest.close();
+    await retriesEnd;
+    await removeCluster(this.#parts.state.state);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

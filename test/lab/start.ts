@@ -18,6 +18,7 @@ import { reap, removeCluster } from "./reaper.ts";
 import { relayInto } from "./relay.ts";
 import { requirePrograms } from "./requirements.ts";
 import { type Access, Rest } from "./rest.ts";
+import { SandboxRetries } from "./retries.ts";
 import { StateFile } from "./state.ts";
 
 export interface ClusterOptions extends NodesOptions {
@@ -30,6 +31,8 @@ export interface ClusterOptions extends NodesOptions {
   readonly serviceAccounts?: boolean;
   /** More arguments for kube-apiserver. */
   readonly apiserverArgs?: readonly string[];
+  /** kubelet makes a sandbox that failed again after 10 to 15 s, as in production; else after two. */
+  readonly patient?: boolean;
   /** Custom kinds that garbage collection knows from the start; those that come later it knows up to a minute later. */
   readonly definitions?: readonly LabDefinition[];
 }
@@ -92,7 +95,8 @@ async function start(binaries: KubeBinaries, state: StateFile, options: ClusterO
   const parts = { state, binaries, access, rest, etcd, apiserver, controllerManager };
   if (network === undefined) return new Cluster({ ...parts, nodes: [] });
   const nodes = await startNodes({ plan, identities, network, rest, access }, options);
-  return new Cluster({ ...parts, scheduler, network, nodes });
+  const retries = options.patient === true ? undefined : new SandboxRetries(rest);
+  return new Cluster({ ...parts, scheduler, network, nodes, ...(retries && { retries }) });
 }
 
 async function startApiServer(

@@ -65,7 +65,7 @@ async function run(nodes: number, withHoldfast: boolean): Promise<number> {
     }
   });
   const startedMs = Date.now();
-  const lab = await cluster({ nodes, log, signal: leaving.signal }).catch((error: unknown) => {
+  const lab = await cluster({ nodes, log, signal: leaving.signal, patient: true }).catch((error: unknown) => {
     if (!leaving.signal.aborted) throw error;
     return undefined;
   });
