@@ -58,9 +58,31 @@ export function stateObject(namespace: string, { coexistence, why, paused }: Sta
   return { metadata: { namespace, name: stateName }, data: { coexistence: coexistence ? "on" : "off", why, paused } };
 }
 
+interface StateScope {
+  readonly namespace: string;
+  readonly signal?: AbortSignal;
+}
+
 export async function fetchState(
   client: KubeClient,
-  { namespace, signal }: { readonly namespace: string; readonly signal?: AbortSignal },
+  { namespace, signal }: StateScope,
 ): Promise<ConfigMap | undefined> {
   return lookUp(client, configMaps, { namespace, name: stateName }, { signal });
+}
+
+/** Writes these keys beside the others, guarded by what was read: throws `conflict` or `already-exists` where somebody was faster. */
+export function saveState(
+  client: KubeClient,
+  { namespace, signal }: StateScope,
+  there: ConfigMap | undefined,
+  data: Readonly<Record<string, string>>,
+): Promise<ConfigMap> {
+  if (there === undefined)
+    return client.create(configMaps, { metadata: { namespace, name: stateName }, data }, { signal });
+  return client.update(configMaps, { ...there, data: { ...there.data, ...data } }, { signal });
+}
+
+/** As what an event is about. */
+export function stateReference(namespace: string) {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name: stateName } };
 }

@@ -1,6 +1,6 @@
 // The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
 import type { DefinitionInformer } from "../cluster/definition-informer.ts";
-import { stateName } from "../cluster/state.ts";
+import { stateReference } from "../cluster/state.ts";
 import type { Ledger } from "../ipam/ledger.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
 import type { KubeMetrics } from "../kube/process/metrics.ts";
@@ -180,7 +180,6 @@ export class PoolsLeader {
 
   #tellState(type: "Normal" | "Warning", reason: string, words: string): void {
     const { systemNamespace, events } = this.#options;
-    const about = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: systemNamespace, name: stateName } };
-    events?.record(about, type, reason, words);
+    events?.record(stateReference(systemNamespace), type, reason, words);
   }
 }

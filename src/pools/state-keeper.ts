@@ -19,8 +19,8 @@ import {
   wordData,
 } from "../cluster/coexistence-word.ts";
 import { nodeOfLease } from "../cluster/fencing.ts";
-import { type ConfigMap, configMaps } from "../cluster/resources.ts";
-import { fetchState, stateName } from "../cluster/state.ts";
+import type { ConfigMap } from "../cluster/resources.ts";
+import { fetchState, saveState } from "../cluster/state.ts";
 import { orAborted } from "../kube/abort.ts";
 import { keyOf } from "../kube/meta.ts";
 import { unless } from "../kube/unless.ts";
@@ -214,12 +214,9 @@ export class StateKeeper {
   async #write(object: ConfigMap | undefined, next: Data, signal: AbortSignal): Promise<ConfigMap | undefined> {
     const { client, systemNamespace: namespace } = this.#options;
     const data = this.#placed(object, next);
-    if (object !== undefined) {
-      if (Object.entries(data).every(([key, value]) => object.data?.[key] === value)) return object;
-      return client.update(configMaps, { ...object, data: { ...object.data, ...data } }, { signal });
-    }
-    const made = client.create(configMaps, { metadata: { namespace, name: stateName }, data }, { signal });
-    return unless(["already-exists"], made);
+    const isSaid = Object.entries(data).every(([key, value]) => object?.data?.[key] === value);
+    if (object !== undefined && isSaid) return object;
+    return unless(["already-exists"], saveState(client, { namespace, signal }, object, data));
   }
 
   /** Pools are being moved: none is touched, and what was seen before proves nothing afterwards. */

@@ -3,7 +3,7 @@
 // running, with the reason. A leader says once when it comes and once when it goes: a metric, a line, an event.
 import { claimOwnerAnnotation, upstreamClaimFinalizer } from "../../api/claims/claim-marks.ts";
 import { type Deployment, deployments, type StoredClaim } from "../../cluster/resources.ts";
-import { stateName } from "../../cluster/state.ts";
+import { stateReference } from "../../cluster/state.ts";
 import { sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../../kube/meta.ts";
@@ -118,7 +118,7 @@ function tell(options: ClaimsOptions, found: readonly string[], wasThere: boolea
   const isThere = found.length > 0;
   if (isThere !== wasThere) metrics?.upstream(isThere);
   if (isThere === (wasThere === true)) return isThere;
-  const about = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name: stateName } };
+  const about = stateReference(namespace);
   if (!isThere) {
     log.info("kubevirt/ipam-extensions is gone from this cluster");
     events?.record(about, "Normal", "IpamExtensionsGone", "kubevirt/ipam-extensions is gone from this cluster.");

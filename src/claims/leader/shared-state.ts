@@ -1,9 +1,8 @@
 // What the leader says to everybody in holdfast-state: paused, coexistence, sliced ranges; and the key of claims, which is
 // written here. Asked of the server, not followed: an answer is at most a second old; where there is none it is paused.
 import { claimsKey, type ClaimsState, readClaimsState, writeClaimsState } from "../../cluster/claims-state.ts";
-import { configMaps } from "../../cluster/resources.ts";
 import { readSlicedRanges, type SlicedRange } from "../../cluster/sliced-ranges.ts";
-import { fetchState, readState } from "../../cluster/state.ts";
+import { fetchState, readState, saveState } from "../../cluster/state.ts";
 import { sleep } from "../../kube/clock.ts";
 import { unless } from "../../kube/unless.ts";
 import type { FeatureGate } from "./feature-gate.ts";
@@ -78,11 +77,8 @@ export class SharedState {
     const told = readClaimsState(object);
     if (told.gate === state.gate && told.needsLabel === state.needsLabel) return true;
     if (readState(object).paused !== "") return false;
-    const data = { ...object.data, [claimsKey]: writeClaimsState(state) };
-    return (
-      (await unless(["conflict", "not-found"], client.update(configMaps, { ...object, data }, { signal }))) !==
-      undefined
-    );
+    const saved = saveState(client, { namespace, signal }, object, { [claimsKey]: writeClaimsState(state) });
+    return (await unless(["conflict", "not-found"], saved)) !== undefined;
   }
 
   async #read(signal: AbortSignal): Promise<Said> {

@@ -9,7 +9,7 @@ import { homeOf } from "../../api/claims/claim-family.ts";
 import { claimInstanceAnnotation } from "../../api/claims/claim-marks.ts";
 import type { StoredPool } from "../../cluster/resources.ts";
 import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
-import { stateName } from "../../cluster/state.ts";
+import { stateReference } from "../../cluster/state.ts";
 import type { AmendableLedger } from "../../ipam/ledger.ts";
 import { Recent } from "../../kube/cache/recent.ts";
 import { sleep } from "../../kube/clock.ts";
@@ -162,7 +162,7 @@ export class Term {
   #heldBack(stopped: string, why: string): void {
     const { log, events, metrics, systemNamespace: namespace } = this.#options;
     metrics?.heldBack(stopped, why !== "");
-    const about = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name: stateName } };
+    const about = stateReference(namespace);
     const where = stopped === "" ? {} : { namespace: stopped };
     if (why === "") return log.info("claims of VMs that are gone are ended again", where);
     log.error("no claim of a VM that is gone is ended", { ...where, why });

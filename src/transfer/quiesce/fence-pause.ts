@@ -1,6 +1,5 @@
 // The pause that our own daemons heed: `paused` in the ConfigMap holdfast-state. Removed only by the migration that set it.
-import { configMaps } from "../../cluster/resources.ts";
-import { fetchState, readState, stateName } from "../../cluster/state.ts";
+import { fetchState, readState, saveState, stateName } from "../../cluster/state.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";
@@ -50,10 +49,8 @@ async function set(
     const paused = change(state.paused);
     if (paused === (there?.data?.["paused"] ?? "")) return;
     try {
-      if (there === undefined)
-        // Nothing else is said: what is in force, and where pools are, the leader finds out.
-        await client.create(configMaps, { metadata: { namespace, name: stateName }, data: { paused } }, { signal });
-      else await client.update(configMaps, { ...there, data: { ...there.data, paused } }, { signal });
+      // Nothing else is said: what is in force, and where pools are, the leader finds out.
+      await saveState(client, { namespace, signal }, there, { paused });
       return;
     } catch (error) {
       if (!isApiError(error, "conflict", "already-exists") || tries === triesMax) throw error;
