@@ -1,7 +1,7 @@
 // `holdfast up`, put together: the embedded API on a file, served on loopback; the controller and this machine's daemon on it,
 // in the same process; an example network to look at.
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 
 import { definitionOf } from "../src/api/definition.ts";
 import { kinds } from "../src/api/kinds.ts";
@@ -12,6 +12,7 @@ import { installClaimDefinition } from "../src/claims/crd.ts";
 import type { Output } from "../src/cli/program.ts";
 import type { UpOptions } from "../src/cli/up.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
+import { asError } from "../src/kube/abort.ts";
 import type { KubeObject } from "../src/kube/meta.ts";
 import { defineResource, type Resource } from "../src/kube/resource.ts";
 import { KubeClient } from "../src/kube/rest.ts";
@@ -21,7 +22,7 @@ const systemNamespace = "kube-system";
 const cooldownMs = 30_000;
 
 export async function up(options: UpOptions, output: Output): Promise<void> {
-  mkdirSync(options.data, { recursive: true, mode: 0o700 });
+  makeFolder(resolve(options.data));
   const kubeconfig = join(options.data, "kubeconfig");
   const socket = join(options.data, "cni.sock");
   const api = open(join(options.data, "api.sqlite"));
@@ -50,11 +51,25 @@ export async function up(options: UpOptions, output: Output): Promise<void> {
   }
 }
 
+/** One by one: Node's own recursion does not end below /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  try {
+    if (dirname(path) !== path) makeFolder(dirname(path));
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const { code = "unknown error" } = error as NodeJS.ErrnoException;
+    throw new UsageError(`The folder ${path} cannot be made (${code}): give another --data.`, 1, { cause: error });
+  }
+}
+
 function open(path: string): Api {
   try {
     return openApi({ path });
   } catch (error) {
-    throw refusal(error, "Stop the other `holdfast up`, or give another --data.");
+    const remedy = "Stop the other `holdfast up`, or give another --data.";
+    throw new UsageError(`${asError(error).message} ${remedy}`, 1, { cause: error });
   }
 }
 
@@ -62,13 +77,18 @@ async function listen(api: Api, { host, port }: UpOptions, kubeconfigPath: strin
   try {
     return await serve(api, { host, port, kubeconfigPath });
   } catch (error) {
-    throw refusal(error, `${host}:${port} cannot be listened on: give another --port (0 takes a free one) or --host.`);
+    const { code = "" } = error as NodeJS.ErrnoException;
+    const why = listenErrors[code] ?? asError(error).message;
+    const remedy = "give another --port (0 takes a free one) or --host.";
+    throw new UsageError(`${host}:${port} ${why}: ${remedy}`, 1, { cause: error });
   }
 }
 
-function refusal(error: unknown, remedy: string): UsageError {
-  return new UsageError(`${error instanceof Error ? error.message : String(error)} ${remedy}`, 1, { cause: error });
-}
+const listenErrors: Readonly<Record<string, string>> = {
+  EADDRINUSE: "is in use by another program",
+  EADDRNOTAVAIL: "is no address of this machine",
+  EACCES: "needs more rights",
+};
 
 function stopSignal(): AbortSignal {
   const stop = new AbortController();

@@ -134,3 +134,12 @@ describe("holdfast tour", () => {
     expect(story).toContain("job-2 starts              refused: 10.77.0.0/29 has no free address");
   });
 });
+
+it("an error that no command expects is told without its stack", async () => {
+  const err: string[] = [];
+  const wiring = { pools: () => Promise.reject(new TypeError("x is not a function")) } as unknown as Wiring;
+  const code = await run(["pools"], { line: () => {} }, (text) => err.push(text), wiring);
+  expect([code, err[0]]).toEqual([1, "holdfast: x is not a function"]);
+  expect(err.join("\n")).not.toContain("    at ");
+  expect(err[1]).toContain("HOLDFAST_TRACE=1");
+});

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 
 import type { ShimSource } from "../cni/shim/install/install.ts";
+import { asError } from "../kube/abort.ts";
 import { type Adopt, adoptCommand } from "./adopt.ts";
 import { type Check, checkCommand } from "./check.ts";
 import { type Claims, claimsCommand } from "./claims.ts";
@@ -91,10 +92,21 @@ export async function run(
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (!(error instanceof UsageError)) throw error;
-    complain(`holdfast: ${error.message}`);
-    return error.exitCode;
+    if (error instanceof UsageError) {
+      complain(`holdfast: ${error.message}`);
+      return error.exitCode;
+    }
+    complain(`holdfast: ${asError(error).message}`);
+    complain(traced(error));
+    return 1;
   }
+}
+
+/** A stack is for us: whoever runs the command is told how to get it. */
+function traced(error: unknown): string {
+  if (process.env["HOLDFAST_TRACE"] !== "1")
+    return "If this looks like a defect, HOLDFAST_TRACE=1 shows where it comes from.";
+  return asError(error).stack ?? "";
 }
 
 function withAllBelow(command: Command): Command[] {

@@ -7,7 +7,7 @@ import { type Address, equal } from "../net/address.ts";
 import type { Random } from "../net/draw.ts";
 import { contains } from "../net/prefix.ts";
 import { decide } from "./decide.ts";
-import { type Domain, type Hold, type HoldNote, type Ledger, LedgerError } from "./ledger.ts";
+import { describeDomain, type Domain, type Hold, type HoldNote, type Ledger, LedgerError } from "./ledger.ts";
 import type { TakeOutcome, TakeRequest } from "./ledger.ts";
 import { describeOwner, formerKey, type Owner, ownerKey, sameOwner, succeeds } from "./owner.ts";
 import type { AddressState, Pool } from "./pool.ts";
@@ -142,9 +142,13 @@ async function commit(
     // Certainly not written: as before. Otherwise it may be, now or in a moment, and the mark stays: this owner's next request
     // tries the same address again, and its release takes the mark away.
     if (error.code === "unavailable" && marked()) restore(pool, address, before);
-    throw new LedgerError(error.code, `${describeOwner(request.owner)} got no address in ${domain}: ${error.message}`, {
-      cause: error,
-    });
+    throw new LedgerError(
+      error.code,
+      `${describeOwner(request.owner)} got no address in ${describeDomain(domain)}: ${error.message}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

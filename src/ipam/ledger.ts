@@ -11,6 +11,11 @@ import type { Owner, OwnerKey } from "./owner.ts";
 /** The name of a domain: a network name, a pool, a VM network, a slice. */
 export type Domain = string;
 
+/** For a sentence: `network red`. */
+export function describeDomain(domain: Domain): string {
+  return domain === "network:" ? "the network without a name" : domain.replace(":", " ");
+}
+
 export interface Hold {
   readonly domain: Domain;
   readonly address: Address;

@@ -89,7 +89,14 @@ export function stableName(owner: Owner): string {
 /** For people: `pod default/web-0 (eth0)`. */
 export function describeOwner(owner: Owner): string {
   const port = portOf(owner);
-  return `${owner.kind === "nic" ? "VM" : owner.kind} ${owner.namespace}/${owner.name}${port === "" ? "" : ` (${port})`}`;
+  // A runtime without pods (podman) names a container alone.
+  const who =
+    owner.namespace === "" ? `container ${owner.name}` : `${kindText(owner)} ${owner.namespace}/${owner.name}`;
+  return `${who}${port === "" ? "" : ` (${port})`}`;
+}
+
+function kindText({ kind }: Owner): string {
+  return kind === "nic" ? "VM" : kind;
 }
 
 /** Injective: the kernel refuses an interface name with a ":". */

@@ -6,7 +6,7 @@
 import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
 import { cooldownOf } from "./definition.ts";
-import { type Domain, type Hold, type Ledger, LedgerError, type ReleaseOutcome } from "./ledger.ts";
+import { describeDomain, type Domain, type Hold, type Ledger, LedgerError, type ReleaseOutcome } from "./ledger.ts";
 import { describeOwner, formerKey, type Owner, type OwnerKey, ownerKey } from "./owner.ts";
 import type { Pool } from "./pool.ts";
 import { turnsOf } from "./turns.ts";
@@ -74,7 +74,7 @@ async function releaseSurely(request: Release, address: Address, key: OwnerKey):
       if (error.code === "outcome-unknown" && losses < lossesMax) continue;
       throw new LedgerError(
         error.code,
-        `${describeOwner(owner)} still has ${address} in ${domain}, as far as is known: ${error.message}`,
+        `${describeOwner(owner)} still has ${address} in ${describeDomain(domain)}, as far as is known: ${error.message}`,
         {
           cause: error,
         },

@@ -68,6 +68,14 @@ describe("holdfast up", () => {
     expect(await second.until("--data")).toContain("Stop the other `holdfast up`, or give another --data.");
   });
 
+  it.each(["/proc/x/y", "/dev/null/x"])("refuses the folder %s, which cannot be made, in one line", async (folder) => {
+    const run = up("--data", folder);
+    expect(await run.ended).toBe(1);
+    expect((await run.until("--data")).trim()).toMatch(
+      /^holdfast: The folder \S+ cannot be made \(\w+\): give another --data\.$/,
+    );
+  });
+
   it("refuses a port that is taken, and says what to do", async () => {
     const squatter = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => squatter.once("listening", resolve));
@@ -75,7 +83,9 @@ describe("holdfast up", () => {
     try {
       const run = up("--port", String(port));
       expect(await run.ended).toBe(1);
-      expect(await run.until("--port")).toContain(`127.0.0.1:${port} cannot be listened on: give another --port`);
+      expect(await run.until("--port")).toContain(
+        `127.0.0.1:${port} is in use by another program: give another --port`,
+      );
     } finally {
       squatter.close();
     }

@@ -4,6 +4,7 @@
 import { adoptedFromAnnotation, claimFinalizer, identityOf, ownershipOf } from "../../api/claims/claim-marks.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
+import { describeDomain } from "../../ipam/ledger.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import { ClaimsError } from "./claims-error.ts";
@@ -202,7 +203,7 @@ function misplacedBy(
   if (place?.domain === hold.domain && place.namespace === namespace) return undefined;
   if (placing.kind === "nowhere") return placing.why;
   if (place === undefined) return undefined;
-  return `${hold.address} is held in ${hold.domain}, and ${definition} hands out of ${place.domain}: it is another network's`;
+  return `${hold.address} is held in ${describeDomain(hold.domain)}, and ${definition} hands out of ${describeDomain(place.domain)}: it is another network's`;
 }
 
 /** Whose a claim is, where it is neither of these. */

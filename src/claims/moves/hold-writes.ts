@@ -1,7 +1,14 @@
 // Writes of a move to the ledger, each with its way back; and what every write of a move needs.
 import { ensurePool } from "../../cluster/pool-object.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-import type { AmendableLedger, AmendRequest, Hold, HoldNote, HoldUser } from "../../ipam/ledger.ts";
+import {
+  describeDomain,
+  type AmendableLedger,
+  type AmendRequest,
+  type Hold,
+  type HoldNote,
+  type HoldUser,
+} from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/rest.ts";
@@ -120,7 +127,7 @@ async function poolFor(place: LedgerPlace, address: Address, { client, signal }:
   const found = await ensurePool(client, { namespace, identity, naming, l3, domain, signal });
   const pool = `${found.namespace}/${found.name}`;
   if (found.domain !== undefined && found.domain !== domain) {
-    throw new Stopped("changed", `IPPool ${pool} is handed out in ${found.domain} now`);
+    throw new Stopped("changed", `IPPool ${pool} is handed out in ${describeDomain(found.domain)} now`);
   }
   const entries = [found.object, ...found.others].some(({ spec }) => Object.keys(spec.allocations).length > 0);
   if (!found.adopted && entries) {

@@ -10,7 +10,7 @@ import type { IPPool, PoolAllocation } from "../../api/pools/ip-pool.ts";
 import { parseRange } from "../../api/pools/range.ts";
 import { entryPatch, readPool } from "../../cluster/pool-object.ts";
 import { ipPools } from "../../cluster/resources.ts";
-import { type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import { describeDomain, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { type ObjectName, parseKey } from "../../kube/meta.ts";
@@ -42,7 +42,7 @@ export async function entryPlace(
   if (pool === undefined) {
     throw new LedgerError(
       "unavailable",
-      `${address} in ${domain} was asked for without its pool, and whereabouts is active: it needs an entry in an IPPool. ` +
+      `${address} in ${describeDomain(domain)} was asked for without its pool, and whereabouts is active: it needs an entry in an IPPool. ` +
         "Name the pool in the note of the request.",
     );
   }

@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 
 import type { Cooling } from "../../ipam/cooling.ts";
 import {
+  describeDomain,
   type Domain,
   type FindOptions,
   type Hold,
@@ -123,7 +124,7 @@ export class Journal implements Ledger {
     signal?.throwIfAborted();
     if (this.#ballast.isShort) await this.#ballast.retry();
     const { domain, address, owner } = request;
-    const what = `taking ${address} in ${domain} for ${describeOwner(owner)}`;
+    const what = `taking ${address} in ${describeDomain(domain)} for ${describeOwner(owner)}`;
     refuse(what, this.#closed() || this.suspect);
     const hold = this.get(domain, address);
     const known = { hold, cooling: this.#resting(domain, address), isUsable: this.blocksOf(domain).has(address) };
@@ -143,7 +144,7 @@ export class Journal implements Ledger {
   async release(request: ReleaseRequest, { signal }: LedgerOptions = {}): Promise<ReleaseOutcome> {
     signal?.throwIfAborted();
     const { domain, address, owner, cooldownMs, park = false } = request;
-    refuse(`releasing ${address} in ${domain}`, this.#closed());
+    refuse(`releasing ${address} in ${describeDomain(domain)}`, this.#closed());
     const hold = this.get(domain, address);
     const answer = judgeRelease(hold, request);
     if (answer !== undefined || hold === undefined) {
@@ -210,7 +211,7 @@ export class Journal implements Ledger {
 
   /** The hold is the reservation ledger's from now on, which its grants note as moved. */
   async move(domain: Domain, address: Address): Promise<void> {
-    refuse(`moving ${address} in ${domain}`, this.#closed());
+    refuse(`moving ${address} in ${describeDomain(domain)}`, this.#closed());
     await this.#commits.commit([{ op: "move", domain, address }]);
   }
 

@@ -126,7 +126,7 @@ describe("a refusal", () => {
     fail((method) => (method === "POST" ? { status } : undefined));
     const error = await errorOf(ledger.take(request));
     expect(error.code).toBe(code);
-    expect(error.message).toMatch(/^taking 10\.0\.0\.7 in network: for pod d\/a \(net1\): /);
+    expect(error.message).toMatch(/^taking 10\.0\.0\.7 in the network without a name for pod d\/a \(net1\): /);
     expect(error.message).toMatch(words);
   });
 

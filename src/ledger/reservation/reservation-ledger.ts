@@ -20,7 +20,14 @@ import {
   restingMarks,
 } from "../../api/holds/hold-marks.ts";
 import { hashLabel, ownerLabel } from "../../api/holds/owner-record.ts";
-import type { AmendableLedger, AmendOutcome, AmendRequest, ReleaseOutcome, ReleaseRequest } from "../../ipam/ledger.ts";
+import {
+  describeDomain,
+  type AmendableLedger,
+  type AmendOutcome,
+  type AmendRequest,
+  type ReleaseOutcome,
+  type ReleaseRequest,
+} from "../../ipam/ledger.ts";
 import type { Domain, FindOptions, Hold, LedgerOptions, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
 import { LedgerError } from "../../ipam/ledger.ts";
 import { describeOwner, type OwnerKey, ownerKey, unused } from "../../ipam/owner.ts";
@@ -86,7 +93,7 @@ export class ReservationLedger implements AmendableLedger {
 
   async take(request: TakeRequest, { signal }: LedgerOptions = {}): Promise<TakeOutcome> {
     signal?.throwIfAborted();
-    const what = `taking ${request.address} in ${request.domain} for ${describeOwner(request.owner)}`;
+    const what = `taking ${request.address} in ${describeDomain(request.domain)} for ${describeOwner(request.owner)}`;
     return this.#named(what, async () => {
       const records = recordsOf(request.domain, this.#options.namespace);
       const beside = this.#beside;
@@ -97,14 +104,14 @@ export class ReservationLedger implements AmendableLedger {
 
   async release(request: ReleaseRequest, { signal }: LedgerOptions = {}): Promise<ReleaseOutcome> {
     signal?.throwIfAborted();
-    return this.#named(`releasing ${request.address} in ${request.domain}`, () =>
+    return this.#named(`releasing ${request.address} in ${describeDomain(request.domain)}`, () =>
       this.#release(recordsOf(request.domain, this.#options.namespace), request, signal),
     );
   }
 
   async amend(request: AmendRequest, { signal }: LedgerOptions = {}): Promise<AmendOutcome> {
     signal?.throwIfAborted();
-    const what = `changing the hold of ${request.address} in ${request.domain}`;
+    const what = `changing the hold of ${request.address} in ${describeDomain(request.domain)}`;
     return this.#named(what, async () => {
       const records = recordsOf(request.domain, this.#options.namespace);
       const { address } = request;
@@ -336,7 +343,7 @@ function asMet(records: Records, address: TakeRequest["address"], object: HeldOb
 function beingDeleted({ address, domain }: Place, { kind, metadata }: HeldObject): LedgerError {
   return new LedgerError(
     "unavailable",
-    `${kind} ${metadata.namespace}/${metadata.name}, which holds ${address} in ${domain}, is being deleted and waits for ` +
+    `${kind} ${metadata.namespace}/${metadata.name}, which holds ${address} in ${describeDomain(domain)}, is being deleted and waits for ` +
       `${(metadata.finalizers ?? []).join(", ") || "the API server"}. Remove the finalizer, or try again.`,
   );
 }
@@ -344,6 +351,6 @@ function beingDeleted({ address, domain }: Place, { kind, metadata }: HeldObject
 function contended({ address, domain }: Place): LedgerError {
   return new LedgerError(
     "unavailable",
-    `${address} in ${domain} changed hands ${triesMax} times in a row between a read and a write. Try again.`,
+    `${address} in ${describeDomain(domain)} changed hands ${triesMax} times in a row between a read and a write. Try again.`,
   );
 }

@@ -5,7 +5,7 @@
 import { isSliceDomain } from "../../api/pools/domain.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";
-import { type Hold, LedgerError } from "../../ipam/ledger.ts";
+import { describeDomain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { type OwnerKey, ownerKey } from "../../ipam/owner.ts";
 import type { SharedSourceParts } from "../add/shared-source.ts";
 import { attachmentOf, placeKey, placeOf } from "../holds/hold-index.ts";
@@ -73,7 +73,10 @@ export class Releases {
       if (!isSame || tries === triesMax) {
         this.#lost(namespace, hold, outcome.hold);
         if (isSame)
-          throw new LedgerError("unavailable", `the hold of ${address} in ${domain} changes all the time: try again.`);
+          throw new LedgerError(
+            "unavailable",
+            `the hold of ${address} in ${describeDomain(domain)} changes all the time: try again.`,
+          );
         return false;
       }
       ({ version } = outcome.hold);

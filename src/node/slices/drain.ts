@@ -3,7 +3,7 @@
 // Promised: at every instant the address is recorded, in one ledger or in both, whatever crashes between. A hold that is given back or
 // gets another sandbox meanwhile is seen: the record that was made is taken back, or made again for the newer one.
 import { ensurePool } from "../../cluster/pool-object.ts";
-import type { Domain, Hold, Ledger } from "../../ipam/ledger.ts";
+import { describeDomain, type Domain, type Hold, type Ledger } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
@@ -34,9 +34,9 @@ export async function moveHold(parts: DrainParts, hold: Hold, signal: AbortSigna
       { signal },
     );
     if (taken.outcome === "held") {
-      return `${address} of ${describeOwner(owner)} is recorded for ${describeOwner(taken.hold.owner)} in ${shared.domain}: one of the two must go`;
+      return `${address} of ${describeOwner(owner)} is recorded for ${describeOwner(taken.hold.owner)} in ${describeDomain(shared.domain)}: one of the two must go`;
     }
-    if (taken.outcome === "cooling") return `${address} still cools down in ${shared.domain}`;
+    if (taken.outcome === "cooling") return `${address} still cools down in ${describeDomain(shared.domain)}`;
     const now = journal.get(domain, address);
     if (now?.version === from.version) {
       onMoved(namespace, taken.hold);

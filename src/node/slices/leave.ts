@@ -70,7 +70,7 @@ async function record(parts: LeaveParts, known: JournalGrant): Promise<void> {
   const holds = all.filter((hold) => !isAnothers(hold));
   if (holds.length < all.length) {
     const count = all.length - holds.length;
-    log.warn(`${count} addresses that are held in slice ${key} are another node's by now`, { slice: key });
+    log.warn("held addresses of a slice are another node's by now", { slice: key, count });
   }
   if (holds.length === 0) return;
   const shared = await settledPlace(parts, known, formatDomain({ scope: "network", network }));

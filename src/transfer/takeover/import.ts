@@ -67,7 +67,9 @@ function askedNetworks(survey: Survey, definition: string | undefined): Network[
   if (asked.length > 0) return asked;
   throw new TransferError(
     "bad-source",
-    `${definition === undefined ? "No definition" : `NetworkAttachmentDefinition ${definition} is not there, or its configuration`} has an ipam of type holdfast or whereabouts: ` +
+    (definition === undefined
+      ? "No NetworkAttachmentDefinition has an ipam of type holdfast or whereabouts: "
+      : `NetworkAttachmentDefinition ${definition} is not there, or has no ipam of type holdfast or whereabouts: `) +
       "write the definition that gives these addresses from now on first. Nothing uses it before pods ask for it.",
   );
 }
@@ -163,7 +165,8 @@ async function takeAll(
       else refused.push(problem);
     }
   }
-  const done = mode === "write" ? `${taken} addresses taken over` : `${plan.take.length} addresses would be taken over`;
+  const number = mode === "write" ? taken : plan.take.length;
+  const done = `${number} ${number === 1 ? "address" : "addresses"} ${mode === "write" ? "taken over" : "would be taken over"}`;
   return {
     lines: [
       ...foreign.notes,

@@ -3,7 +3,14 @@
 // several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
 import { allocationReasons, identityOf, nicOfIdentity } from "../../../api/claims/claim-marks.ts";
 import type { RecordedHold } from "../../../cluster/recorded-hold.ts";
-import { type AmendableLedger, type Domain, type Hold, type HoldNote, LedgerError } from "../../../ipam/ledger.ts";
+import {
+  describeDomain,
+  type AmendableLedger,
+  type Domain,
+  type Hold,
+  type HoldNote,
+  LedgerError,
+} from "../../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, sameOwner } from "../../../ipam/owner.ts";
 import { type Address, compare, equal } from "../../../net/address.ts";
 import { contains } from "../../../net/prefix.ts";
@@ -128,7 +135,7 @@ export class ClaimHolds {
     }
     throw new LedgerError(
       "unavailable",
-      `the hold of ${hold.address} in ${hold.domain} changes all the time: try again.`,
+      `the hold of ${hold.address} in ${describeDomain(hold.domain)} changes all the time: try again.`,
     );
   }
 
