@@ -30,15 +30,17 @@ export function planFloating(facts: PoolFacts, entries: readonly Entry[]): Float
   const staying = before.filter((block) => !isWanted(block) && isOldInUse(block));
   if (wanted === undefined) return { assigned: staying, kept: staying };
 
-  const isForgotten = common([intervalOf(wanted)], IntervalSet.of(facts.forgotten ?? [])).count > 0;
-  const isTaken = isForgotten || entries.some(({ block }) => overlaps(block, wanted));
+  const forgotten = IntervalSet.of(facts.forgotten ?? []);
+  // After a restore also in what was assigned before: a slice was granted there since.
+  const isTaken = (part: Prefix) =>
+    common([intervalOf(part)], forgotten).count > 0 || entries.some(({ block }) => overlaps(block, part));
   const isOurs = before.some((block) => containsPrefix(block, wanted));
-  if (isOurs || (!isTaken && facts.mayGrant)) {
+  if (!isTaken(wanted) && (isOurs || facts.mayGrant)) {
     const assigned = staying.length > 0 ? staying : [wanted];
     return { assigned, kept: [...assigned, wanted], open: wanted };
   }
   // Grows: until the slices in the new part are drained, the old part goes on.
   const inside = before.filter(isWanted);
-  const [open] = inside;
+  const open = inside.find((part) => !isTaken(part));
   return { assigned: [...staying, ...inside], kept: [...staying, wanted], ...(open !== undefined && { open }) };
 }

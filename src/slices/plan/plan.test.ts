@@ -170,6 +170,16 @@ describe("after a restore", () => {
     expect([grantOn(plan, "10.0.0.2/31")?.phase, plan.conflicts]).toEqual(["active", []]);
   });
 
+  it("opens no floating part over a slice that was granted there since, by its object or by its journal", () => {
+    const before = { floatingLength: 30, allocations: [at(floatingNode, "10.0.0.12/30")], floatingInUse: [] };
+    expect(planSlices(factsOf(before)).floating).toEqual(parsePrefix("10.0.0.12/30"));
+    const forgotten = [parseBlock("10.0.0.12/30")];
+    for (const since of [{ slices: [slice("a", "10.0.0.12/30")] }, { forgotten }]) {
+      const plan = planSlices(factsOf({ ...since, ...before }));
+      expect([plan.floating, lines(plan)[0]?.split(" ")[1]]).toEqual([undefined, "10.0.0.12/30"]);
+    }
+  });
+
   it("numbers by the clock, so that nothing is numbered as what was forgotten", () => {
     const of = (lastGeneration: number) =>
       planSlices(factsOf({ nodes: [node("a"), node("b")], lastGeneration, nowMs: 5000.5 }));
