@@ -12,11 +12,14 @@ const place = { namespace: "kube-system", network: "blue", range };
 const slice = (block: string) => ["kube-system", "blue", "10.0.0.0/24", "blue", block] as const;
 
 interface StageOptions {
-  readonly known?: readonly string[];
+  /** Keys of objects, and the `without` of their grants. */
+  readonly known?: Readonly<Record<string, readonly string[]>>;
   readonly stale?: readonly string[];
+  /** `NODE BLOCK` of the status; undefined: the pool is not there. */
+  readonly assigned?: readonly string[];
 }
 
-function stage(texts: Record<string, string>, { known = [], stale = [] }: StageOptions = {}) {
+function stage(texts: Record<string, string>, { known = {}, stale = [], assigned }: StageOptions = {}) {
   const clock = new ManualClock();
   const fenced = new Set<string>();
   let renewals = 0;
@@ -26,16 +29,23 @@ function stage(texts: Record<string, string>, { known = [], stale = [] }: StageO
     spec: { renewTime: String((renewals += 1)) },
   });
   const leases = new Map(Object.entries(texts).map(([node, text]) => [node, lease(node, text)]));
-  const objects = { get: (key: string) => (known.includes(key) ? {} : undefined), byIndex: () => ((lookups += 1), []) };
+  const slices = new Map(Object.entries(known).map(([key, without]) => [key, sliceObject(key, without)]));
+  const objects = { get: (key: string) => slices.get(key), byIndex: () => ((lookups += 1), [...slices.values()]) };
+  const allocations = (assigned ?? [])
+    .map((text) => text.split(" "))
+    .map(([nodeName, sliceRange]) => ({ nodeName, sliceRange }));
+  const pool = { metadata: {}, spec: { range: "10.0.0.0/24", sliceSize: "/28" }, status: { allocations } };
   const world = {
     leases: { list: () => leases.values(), size: leases.size },
     slices: objects,
-    pools: { get: () => undefined },
+    pools: { get: () => (assigned ? pool : undefined) },
   };
+  const warnings: string[] = [];
   const journals = new Journals({
     world: world as unknown as SliceWorld,
     presence: { isFresh: (node) => !stale.includes(node), fenced: (node) => (fenced.has(node) ? "off" : undefined) },
     clock,
+    log: { warn: (message) => void warnings.push(message) },
   });
   journals.begin();
   const lookupsOf = (work: () => void) => ((lookups = 0), work(), lookups);
@@ -45,9 +55,24 @@ function stage(texts: Record<string, string>, { known = [], stale = [] }: StageO
     fenced,
     leases,
     lookupsOf,
+    warnings,
     renew: (node: string, text: string) => journals.heard(lease(node, text)),
   };
 }
+
+/** `kube-system/blue-NODE-10.0.0.N-28` */
+function sliceObject(key: string, without: readonly string[]) {
+  const [, node = "", address = ""] = /-system\/blue-(\w+)-([\d.]+)-28$/.exec(key) ?? [];
+  const grant = { generation: 1, serial: 1, phase: "active", without };
+  const marks = {
+    "holdfast.io/node": node,
+    "holdfast.io/slice-pool": "blue",
+    "holdfast.io/grant": JSON.stringify(grant),
+  };
+  return { metadata: { namespace: "kube-system", annotations: marks }, spec: { range: `${address}/28` } };
+}
+
+const textOf = ({ journals }: Stage) => journals.within(place).map(({ first, last }) => `${first}-${last}`);
 
 type Stage = ReturnType<typeof stage>;
 
@@ -97,15 +122,57 @@ it("a node that was silent before the term is not waited for where nothing was r
 
 it("what has no object is some node's still, and what a Lease does not name keeps all back", () => {
   const text = writeJournalSlices([slice("10.0.0.0/28"), slice("10.0.0.16/28")]);
-  const { journals } = stage({ a: text }, { known: ["kube-system/blue-a-10.0.0.16-28"] });
+  const { journals } = stage({ a: text }, { known: { "kube-system/blue-a-10.0.0.16-28": [] } });
   expect([...journals.forgotten()].map(({ node, block, pool }) => `${node} ${block} ${pool}`)).toEqual([
     "a 10.0.0.0/28 kube-system/blue",
   ]);
   expect(journals.within(place).map(({ first, last }) => `${first}-${last}`)).toEqual(["10.0.0.0-10.0.0.15"]);
   expect(journals.within({ ...place, network: "red" })).toEqual([]);
-  const { journals: spoilt, renew } = stage({ a: "{" });
-  renew("a", "{");
-  expect(spoilt.obstacle).toContain("Node a has more slices");
+});
+
+it("a slice that the copy gives to another is its own node's still, and a piece is where its lender left it out", () => {
+  const known = { "kube-system/blue-x-10.0.0.0-28": ["10.0.0.8/29"] };
+  const say = (...blocks: string[]) => ({ y: writeJournalSlices(blocks.map(slice)) });
+  const made = stage(say("10.0.0.8/30", "10.0.0.0/30", "10.0.0.16/28"), { known, assigned: ["x 10.0.0.16/28"] });
+  expect([...made.journals.forgotten()]).toHaveLength(3);
+  // What the lender hands out is not taken from it; what was only assigned to another is.
+  expect(textOf(made)).toEqual(["10.0.0.8-10.0.0.11", "10.0.0.16-10.0.0.31"]);
+  expect(textOf(stage(say("10.0.0.16/28"), { assigned: ["y 10.0.0.16/28"] }))).toEqual([]);
+});
+
+it("what no controller granted is not believed, and told once for each word of the node", () => {
+  const wrong = [
+    slice("10.0.0.0/27"),
+    slice("10.0.1.0/28"),
+    ["kube-system", "red", "10.0.0.0/24", "blue", "10.0.0.0/28"] as const,
+  ];
+  const made = stage({ a: writeJournalSlices([...wrong, slice("10.0.0.32/28")]) }, { assigned: [] });
+  // Its network is not on the pool: any may be its own.
+  for (let looks = 0; looks < 2; looks++) expect(textOf(made)).toEqual(["10.0.0.32-10.0.0.47"]);
+  expect(made.warnings).toEqual([expect.stringMatching(/Lease of node a names 2 slices .* ignored/)]);
+  const gone = stage({ a: writeJournalSlices([slice("10.0.0.0/27"), slice("10.0.1.0/28")]) });
+  expect(textOf(gone), "of a pool that is gone").toEqual(["10.0.0.0-10.0.0.31"]);
+});
+
+it("a word that cannot be read is none: what was said before counts, and its node is waited for as if it slept", async () => {
+  const made = stage({ a: writeJournalSlices([slice("10.0.0.0/28")]) });
+  expect(textOf(made)).toEqual(["10.0.0.0-10.0.0.15"]);
+  made.leases.get("a")!.metadata.annotations[journalAnnotation] = "{";
+  expect([made.renew("a", "{"), made.journals.isWhole, textOf(made)]).toEqual([false, false, ["10.0.0.0-10.0.0.15"]]);
+  expect(made.warnings).toEqual([expect.stringContaining("node a")]);
+  await made.clock.advance(80_021);
+  expect(made.journals.isWhole).toBe(true);
+});
+
+it("what a Lease does not name keeps free blocks back until its objects had time to be made again", async () => {
+  const text = (more: number) => JSON.stringify({ slices: [], more });
+  const made = stage({ a: text(10), b: text(1e9) });
+  for (const node of ["a", "b"]) made.renew(node, text(node === "a" ? 10 : 1e9));
+  expect(made.journals.obstacle).toContain("Node a has more slices");
+  await made.clock.advance(82_000);
+  expect(made.journals.obstacle).toContain("Node b has more slices");
+  await made.clock.advance(410_000);
+  expect(made.journals.obstacle).toBe("");
 });
 
 it("the slices of a pool are read as often for a hundred that are lost as for one", () => {

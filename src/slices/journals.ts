@@ -6,21 +6,24 @@
 // may have what nobody else remembers; those that the server has forgotten had time to speak.
 import { poolName } from "../api/pools/pool-name.ts";
 import { journalAnnotation, type JournalSlices, nodeLeaseName, readJournalSlices } from "../api/slices/node-lease.ts";
+import { blocksOf } from "../api/slices/slice-grant.ts";
 import { nodeOfLease, renewTimeOf } from "../cluster/fencing.ts";
 import type { Presence } from "../cluster/node-presence.ts";
 import { prefixOf, readSlice } from "../cluster/slice-object.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
+import type { Log } from "../log/log.ts";
 import { difference } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
-import { overlaps, type Prefix } from "../net/prefix.ts";
+import { containsPrefix, overlaps, type Prefix } from "../net/prefix.ts";
 import { attempt } from "./names.ts";
 import type { RangePlace } from "./phases.ts";
-import { readPool } from "./pool-object.ts";
+import { keyOf as allocationKey } from "./plan/entry.ts";
+import { readPool, type ReadPool } from "./pool-object.ts";
 import type { SliceWorld } from "./world.ts";
 
-/** A slice that no object has and no NodeSlicePool assigns. */
+/** A slice that its node has no object of, and no NodeSlicePool assigns to it. */
 export interface ForgottenSlice extends RangePlace {
   readonly node: string;
   /** namespace/name of the NodeSlicePool. */
@@ -34,15 +37,20 @@ export interface JournalsOptions {
   readonly world: SliceWorld;
   readonly presence: Pick<Presence, "isFresh" | "fenced">;
   readonly clock: Pick<Clock, "monotonicMs">;
+  readonly log: Pick<Log, "warn">;
 }
 
 /** A daemon renews its Lease after 66 s at the latest, and a call may take 10. Thousands that are back at once are slower: 20 ms more for each. */
-const hearMs = { least: 80_000, perNode: 20 };
+const hearMs = { least: 80_000, perNode: 20, perSlice: 100 };
+/** Four times what a Lease names at most. */
+const unnamedMost = 4096;
 
 export class Journals {
   readonly #options: JournalsOptions;
   /** Node -> what its Lease says, read once for each text. */
   readonly #read = new Map<string, { readonly text: string | undefined; readonly said: Said }>();
+  /** Node -> what was looked at, and told of where it is wrong. */
+  readonly #warned = new Map<string, Said>();
   /** Node -> renewTime of its Lease when the term began; those that have not been heard since, also those that were silent then. */
   #unheard: Map<string, string> | undefined;
   #untilMs = Number.POSITIVE_INFINITY;
@@ -98,9 +106,10 @@ export class Journals {
   /** True: it was the last that was waited for. */
   heard(lease: DeepReadonly<Lease>): boolean {
     const node = nodeOfLease(lease) ?? "";
-    if (this.#said(node, lease).restored) this.restored();
+    const { restored, isReadable } = this.#said(node, lease);
+    if (restored) this.restored();
     const before = this.#unheard?.get(node);
-    if (before === undefined || before === renewTimeOf(lease)) return false;
+    if (!isReadable || before === undefined || before === renewTimeOf(lease)) return false;
     this.#unheard?.delete(node);
     return this.isWhole;
   }
@@ -144,58 +153,90 @@ export class Journals {
   /** Of all nodes, or of one by its Lease. */
   *forgotten(of?: DeepReadonly<Lease>): IterableIterator<ForgottenSlice> {
     const { world, presence } = this.#options;
-    // Of each pool once in a look: after a restore thousands of slices are asked for, of a pool of thousands.
-    const texts = new Map<string, ReadonlySet<string>>();
-    const isKnown = ({ pool, block }: ForgottenSlice) => {
-      const blocks = texts.get(pool) ?? new Set(this.#blocksOf(pool).map(String));
-      texts.set(pool, blocks);
-      return blocks.has(`${block}`);
-    };
     for (const lease of of === undefined ? world.leases.list() : [of]) {
       const node = nodeOfLease(lease);
       if (node === undefined) continue;
       // Of 50,000 slices all have their objects, as a rule: who is fenced is asked last.
-      const lost = this.#said(node, lease).slices.filter(
-        (slice) => world.slices.get(slice.key) === undefined && !isKnown(slice),
+      const said = this.#said(node, lease);
+      const lost = said.slices.filter((each) => world.slices.get(each.key) === undefined && !this.#isAssigned(each));
+      if (lost.length === 0 || presence.fenced(node) !== undefined) continue;
+      const { possible = [], wrong = [] } = Object.groupBy(lost, (each) =>
+        this.#isPossible(each) ? "possible" : "wrong",
       );
-      if (lost.length > 0 && presence.fenced(node) === undefined) yield* lost;
+      if (wrong[0] !== undefined && this.#warned.get(node) !== said) this.#warn(wrong[0], wrong.length);
+      this.#warned.set(node, said);
+      yield* possible;
     }
   }
 
-  /** What of the range is some node's, and of no slice that is known. */
+  /** What of the range is some node's, and is handed out of no slice that is known. */
   within({ namespace, network, range }: Omit<RangePlace, "pool">): Interval[] {
     const own = [...this.forgotten()].filter(
       (each) => each.namespace === namespace && each.network === network && overlaps(each.block, range),
     );
     return [...Map.groupBy(own, ({ pool }) => pool)].flatMap(([pool, slices]) => {
       const said = slices.map(({ block }) => intervalOf(block));
-      return [...difference(said, this.#blocksOf(pool).map(intervalOf))];
+      return [...difference(said, this.#granted(pool))];
     });
   }
 
-  /** What the pool's status or an object has. */
-  #blocksOf(pool: string): Prefix[] {
-    const { world } = this.#options;
-    const object = world.pools.get(pool);
-    const assigned = (object && readPool(object)?.allocations) ?? [];
-    const objects = world.slices.byIndex("pool", pool).flatMap((each) => readSlice(each) ?? []);
-    return [...assigned, ...objects].map(({ block }) => block);
+  /** To this very node: what a restored status gives to another may be this one's since. */
+  #isAssigned({ pool, node, block }: ForgottenSlice): boolean {
+    return this.#poolOf(pool)?.assigned.has(allocationKey({ node, block })) === true;
   }
 
+  /** Whoever is root on a node writes its Lease: no more is believed than the controller could have granted. Of a pool that is gone nothing is known. */
+  #isPossible({ pool, network, range, block }: ForgottenSlice): boolean {
+    const known = this.#poolOf(pool);
+    if (known === undefined) return containsPrefix(range, block);
+    const isOfIt = (known.network ?? network) === network && containsPrefix(known.range, block);
+    return isOfIt && block.length >= known.sliceLength;
+  }
+
+  #poolOf(pool: string): ReadPool | undefined {
+    const object = this.#options.world.pools.get(pool);
+    return object && readPool(object);
+  }
+
+  /** What the grants of a pool have, without what they lent. */
+  #granted(pool: string): Interval[] {
+    return this.#options.world.slices.byIndex("pool", pool).flatMap((object) => {
+      const { block, grant } = readSlice(object) ?? {};
+      if (block === undefined || grant === undefined) return [];
+      const whole = [intervalOf(block)];
+      return grant.without.length === 0 ? whole : [...difference(whole, blocksOf(grant.without).map(intervalOf))];
+    });
+  }
+
+  /** Its objects are made again in that time; then what it does not name is believed no longer. */
   *#incomplete(): IterableIterator<string> {
-    for (const lease of this.#options.world.leases.list()) {
+    const { world, presence, clock } = this.#options;
+    for (const lease of world.leases.list()) {
       const node = nodeOfLease(lease);
       const { slices = [], more = 0 } = node === undefined ? {} : this.#said(node, lease);
-      if (node === undefined || more === 0 || this.#options.presence.fenced(node) !== undefined) continue;
-      if (this.#options.world.slices.byIndex("node", node).length < slices.length + more) yield node;
+      if (node === undefined || more === 0 || presence.fenced(node) !== undefined) continue;
+      if (clock.monotonicMs() >= this.#untilMs + hearMs.perSlice * Math.min(more, unnamedMost)) continue;
+      if (world.slices.byIndex("node", node).length < slices.length + more) yield node;
     }
+  }
+
+  #warn({ node, pool, block }: ForgottenSlice, count: number): void {
+    const what = `the Lease of node ${node} names ${count} slices that their pools cannot have, and they are ignored`;
+    this.#options.log.warn(`${what}: look at its daemon, and at who else writes that Lease`, {
+      node,
+      pool,
+      block: `${block}`,
+    });
   }
 
   #said(node: string, { metadata }: DeepReadonly<Lease>): Said {
     const text = metadata.annotations?.[journalAnnotation];
     const known = this.#read.get(node);
     if (known !== undefined && known.text === text) return known.said;
-    const said = saidBy(node, readJournalSlices(text));
+    const slices = readJournalSlices(text);
+    const said = slices ? saidBy(node, slices) : { ...(known?.said ?? saidBy(node, noSlices)), isReadable: false };
+    if (slices === undefined)
+      this.#options.log.warn(`what the Lease of node ${node} says it has cannot be read`, { node });
     this.#read.set(node, { text, said });
     return said;
   }
@@ -205,7 +246,10 @@ interface Said {
   readonly slices: readonly ForgottenSlice[];
   readonly more: number;
   readonly restored: boolean;
+  readonly isReadable: boolean;
 }
+
+const noSlices: JournalSlices = { slices: [], more: 0, restored: false };
 
 function saidBy(node: string, { slices, more, restored }: JournalSlices): Said {
   const read = slices.flatMap(([namespace, network, rangeText, pool, blockText]): ForgottenSlice[] => {
@@ -214,5 +258,5 @@ function saidBy(node: string, { slices, more, restored }: JournalSlices): Said {
     if (range === undefined || block === undefined || name === undefined) return [];
     return [{ node, namespace, network, range, pool: `${namespace}/${pool}`, block, key: `${namespace}/${name}` }];
   });
-  return { slices: read, more: more + slices.length - read.length, restored };
+  return { slices: read, more, restored, isReadable: true };
 }

@@ -75,11 +75,14 @@ function within<T>(items: readonly T[], most: number): T[] {
   return items.filter((each) => (bytes += Buffer.byteLength(JSON.stringify(each)) + 1) <= most);
 }
 
+/** A node has a slice of each network and a few more where it is full: of a hundred networks hundreds. */
+const mostJournalSlices = 1024;
+
 const journalSlices = z.object({
   /** namespace, network_name, range, name of the NodeSlicePool, block */
   slices: z.array(z.tuple([z.string(), z.string(), z.string(), z.string(), z.string()])),
   /** So many more are not named. */
-  more: z.number().default(0),
+  more: z.int().nonnegative().default(0),
   /** The daemon has just noticed that the API server was restored from an older copy. */
   restored: z.boolean().default(false),
 });
@@ -91,17 +94,18 @@ export function writeJournalSlices(
   restored = false,
 ): string {
   const inOrder = slices.toSorted((a, b) => (a.join(" ") < b.join(" ") ? -1 : 1));
-  const named = within(inOrder, mostBytes.journal);
+  const named = within(inOrder, mostBytes.journal).slice(0, mostJournalSlices);
   const more = slices.length - named.length;
   return JSON.stringify({ slices: named, ...(more > 0 && { more }), ...(restored && { restored }) });
 }
 
-/** Absent: a daemon that says nothing of it. What cannot be read is of nobody knows how many. */
-export function readJournalSlices(text: string | undefined): JournalSlices {
+/** Absent: a daemon that says nothing of it. Undefined: it cannot be read, and says nothing yet. A list that no daemon writes is cut. */
+export function readJournalSlices(text: string | undefined): JournalSlices | undefined {
   try {
-    return journalSlices.parse(JSON.parse(text ?? '{"slices":[]}'));
+    const said = journalSlices.parse(JSON.parse(text ?? '{"slices":[]}'));
+    return { ...said, slices: said.slices.slice(0, mostJournalSlices) };
   } catch {
-    return { slices: [], more: Number.POSITIVE_INFINITY, restored: false };
+    return undefined;
   }
 }
 
