@@ -1,20 +1,50 @@
-// The picture of an ADD in ARCHITECTURE.md is the code as it is: every file that it names is there.
-import { existsSync, readFileSync } from "node:fs";
+// The pictures in ARCHITECTURE.md and the answers in CONTRIBUTING.md are the tree as it is: every file that they name is there, and no folder
+// holds more than a reader takes in at a glance.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 
 const root = join(import.meta.dirname, "..", "..");
+const read = (document: string) => readFileSync(join(root, document), "utf8");
+const filesIn = (text: string) => text.match(/\b(?:src|bin|tools|test)\/[\w/.-]+\.ts\b/gu) ?? [];
+const missing = (text: string) => filesIn(text).filter((file) => !existsSync(join(root, file)));
 
-function picture(): string[] {
-  const text = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
-  return text.split("### The life of an ADD")[1]!.split("```")[1]!.trimEnd().split("\n");
-}
+describe("pictures", () => {
+  it.each([
+    ["an ADD", 20],
+    ["a VM's address", 15],
+    ["a slice", 15],
+  ])("every file that the life of %s goes through is there", (whose, atLeast) => {
+    const picture = read("ARCHITECTURE.md").split(`### The life of ${whose}`)[1]!.split("```")[1]!;
+    expect(filesIn(picture).length).toBeGreaterThan(atLeast);
+    expect(missing(picture)).toEqual([]);
+  });
+});
 
-const filesIn = (line: string) => line.match(/src\/[\w/-]+\.ts/gu) ?? [];
+describe("questions", () => {
+  const section = () => read("CONTRIBUTING.md").split("## Where is …")[1]!.split("\n## ")[0]!;
 
-it("every file that the life of an ADD goes through is there", () => {
-  const named = picture().flatMap(filesIn);
-  expect(named.length).toBeGreaterThan(20);
-  expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  it("each of the ten is answered by files that are there", () => {
+    const rows = section()
+      .split("\n")
+      .filter((line) => /^\| .*\?/u.test(line));
+    expect(rows).toHaveLength(10);
+    expect(rows.filter((row) => filesIn(row).length === 0)).toEqual([]);
+    expect(missing(section())).toEqual([]);
+  });
+});
+
+describe("folders of src", () => {
+  const folders = readdirSync(join(root, "src"), { recursive: true, withFileTypes: true }).filter((each) =>
+    each.isDirectory(),
+  );
+
+  it("hold some twenty files each, tests aside", () => {
+    const crowded = folders.flatMap(({ parentPath, name }) => {
+      const files = readdirSync(join(parentPath, name)).filter((file) => /(?<!\.test)\.ts$/u.test(file));
+      return files.length > 24 ? [`${join(parentPath, name)}: ${files.length}`] : [];
+    });
+    expect(crowded).toEqual([]);
+  });
 });
