@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { nodeLabel, nodeLabelName } from "../../src/api/holds/hold-marks.ts";
 import { writeAllocations } from "../../src/api/pools/allocations.ts";
 import { poolName } from "../../src/api/pools/pool-name.ts";
 import { nodeLeaseName, readNodeSlices, slicesAnnotation, writeNodeSlices } from "../../src/api/slices/node-lease.ts";
@@ -196,7 +197,7 @@ export class KeeperRig {
       metadata: {
         namespace,
         name,
-        labels: { [sliceLabelName]: "true" },
+        labels: { [sliceLabelName]: "true", [nodeLabelName]: nodeLabel(node) },
         annotations: { ...marks, "holdfast.io/node": node, [grantAnnotation]: writeGrant(grant) },
       },
       spec: { range: block, allocations: writeAllocations(block, entries) },

@@ -4,8 +4,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
-import { leaseNodeAnnotation } from "../../src/api/slices/node-lease.ts";
+import { leaseNodeAnnotation, nodeLeaseName, slicesAnnotation } from "../../src/api/slices/node-lease.ts";
 import { grantAnnotation, nodeWordAnnotation, type SliceGrant, writeGrant } from "../../src/api/slices/slice-grant.ts";
 import { openApi } from "../../src/apiserver/api.ts";
 import { ipPools, nodeSlicePools, leases, pods } from "../../src/cluster/resources.ts";
@@ -584,6 +583,24 @@ it("a journal that lost lines hands out nothing until it has read its slices aga
   await expect.poll(() => third.keeper.mayHandOut(), patience).toBe("");
   expect(heldBy(third)).toEqual(["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
   expect(await take(third, "10.0.0.2", "other")).toBe("held");
+});
+
+it("a journal that lost lines finds by their label the slices that its Lease has no room to name", async () => {
+  const first = await rig.start();
+  await rig.grant("10.0.0.16/28");
+  await rig.grant(slice);
+  await expect.poll(() => size(first), patience).toBe(32n);
+  await take(first, "10.0.0.2", "a");
+  await expect.poll(() => rig.entries(slice), patience).toEqual({ "2": "default/a" });
+  await first.stop();
+  damageLine(rig.folder, "10.0.0.0/28");
+  const text = JSON.stringify({ grants: { [keyOfSlice("10.0.0.16/28")]: "1.1" }, more: 1 });
+  const body = { metadata: { annotations: { [slicesAnnotation]: text } } };
+  await rig.client.patch(leases, { namespace, name: nodeLeaseName("n1") }, { type: "merge", body });
+  const second = await rig.start();
+  expect([second.journal.damaged, second.journal.grants().length]).toEqual([1, 1]);
+  await expect.poll(() => second.keeper.mayHandOut(), patience).toBe("");
+  expect([size(second), heldBy(second)]).toEqual([32n, ["10.0.0.2"]]);
 });
 
 it.each([

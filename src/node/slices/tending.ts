@@ -2,9 +2,13 @@
 // (lend, return, drain), then shows the journal's state on the object. Level-based: nothing is lost while the API server is away.
 //
 // Promised: a slice is with one worker at a time, so that a word on the object is always one that the journal has on its disk.
+import { nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
 import { type NodeSlices, sliceUseKey } from "../../api/slices/node-lease.ts";
+import { sliceLabelName } from "../../api/slices/slice-grant.ts";
+import { ipPools } from "../../cluster/resources.ts";
 import { asError } from "../../kube/abort.ts";
 import { type ApiError, isApiError, retryAfterOf } from "../../kube/errors.ts";
+import { keyOf } from "../../kube/meta.ts";
 import { Backoff } from "../../kube/queue/backoff.ts";
 import { Controller } from "../../kube/queue/controller.ts";
 import { perItemExponential } from "../../kube/queue/ratelimit.ts";
@@ -47,6 +51,8 @@ export class Tending {
   #named: Readonly<Record<string, string>> = {};
   /** The Lease names not all. */
   #hasMore = false;
+  /** In which all of this node's slices were listed. */
+  #listedEpoch = 0;
   /** Raised when all slices must be read anew before they are handed out of. */
   #epoch = 1;
   /** What the journal had when the comparing began, and was not read since. */
@@ -168,7 +174,7 @@ export class Tending {
       const requeueAfterMs = await this.#tend(key, signal);
       this.#rest.took(clock.monotonicMs() - beganMs);
       this.#backoff = new Backoff(away, clock, random);
-      await this.#trust();
+      await this.#trust(signal);
       return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
     } catch (error) {
       this.#trouble = asError(error).message;
@@ -203,11 +209,24 @@ export class Tending {
   }
 
   /** A journal that lost lines is believed again when every slice of it, and every one that it may have lost, was read. */
-  async #trust(): Promise<void> {
+  async #trust(signal: AbortSignal): Promise<void> {
     const { journal, isLeaseHeard } = this.#options;
-    if (journal.suspect === "" || !isLeaseHeard() || !this.isCompared || this.#hasMore) return;
+    if (journal.suspect === "" || !isLeaseHeard() || !this.isCompared) return;
     if (Object.keys(this.#named).some((key) => this.#states.get(key)?.epoch !== this.#epoch)) return;
-    await journal.trusted();
+    if (this.#hasMore && this.#listedEpoch !== this.#epoch) await this.#listOwn(signal);
+    if (this.isCompared && (!this.#hasMore || this.#listedEpoch === this.#epoch)) await journal.trusted();
+  }
+
+  /** What the Lease has no room to name is found by its label, and read too. */
+  async #listOwn(signal: AbortSignal): Promise<void> {
+    const { client, node } = this.#options;
+    const epoch = this.#epoch;
+    const labelSelector = `${sliceLabelName},${nodeLabelName}=${nodeLabel(node)}`;
+    const { items } = await client.list(ipPools, { labelSelector, signal });
+    const unread = items.map(keyOf).filter((key) => this.#states.get(key)?.epoch !== epoch);
+    this.#listedEpoch = epoch;
+    for (const key of unread) this.#uncompared.add(key);
+    for (const key of unread) this.#controller.enqueue(key);
   }
 
   #stateOf(key: string): SliceState {
