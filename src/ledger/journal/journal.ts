@@ -16,16 +16,16 @@ import {
   type LedgerOptions,
 } from "../../ipam/ledger.ts";
 import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
-import { describeOwner, type OwnerKey, unused } from "../../ipam/owner.ts";
+import { describeOwner, type OwnerKey, sameOwner, unused } from "../../ipam/owner.ts";
 import { type Address, compare } from "../../net/address.ts";
 import type { IntervalSet } from "../../net/interval-set.ts";
+import { judgeTake, judgeWrite } from "../judgement.ts";
 import { Commits } from "./commits.ts";
 import { RestClock } from "./cooldown-clock.ts";
 import { Ballast, ballastBytes } from "./disk-reserve.ts";
 import { type JournalDisk, realJournalDisk } from "./disk.ts";
 import { encodeFrame } from "./frame.ts";
 import type { JournalGrant } from "./grant.ts";
-import { judgeRelease, judgeTake, mergeMirror } from "./judge.ts";
 import { type Opened, openFolder } from "./opening.ts";
 import type { JournalRecord } from "./record.ts";
 import type { LogPlace } from "./rewrite.ts";
@@ -127,9 +127,10 @@ export class Journal implements Ledger {
     const what = `taking ${address} in ${describeDomain(domain)} for ${describeOwner(owner)}`;
     refuse(what, this.#closed() || this.suspect);
     const hold = this.get(domain, address);
-    const known = { hold, cooling: this.#resting(domain, address), isUsable: this.blocksOf(domain).has(address) };
-    const step = judgeTake(known, request);
-    if (step.step === "refuse") refuse(what, "no slice that this node hands out of has it");
+    if (hold === undefined && !this.blocksOf(domain).has(address))
+      refuse(what, "no slice that this node hands out of has it");
+    // What has rested is not met any more.
+    const step = judgeTake({ hold, cooling: this.#resting(domain, address) }, request, Number.NEGATIVE_INFINITY);
     if (step.step !== "write") {
       await this.#commits.settled(signal);
       return (step as { answer: TakeOutcome }).answer;
@@ -146,7 +147,7 @@ export class Journal implements Ledger {
     const { domain, address, owner, cooldownMs, park = false } = request;
     refuse(`releasing ${address} in ${describeDomain(domain)}`, this.#closed());
     const hold = this.get(domain, address);
-    const answer = judgeRelease(hold, request);
+    const answer = judgeWrite({ hold }, request);
     if (answer !== undefined || hold === undefined) {
       await this.#commits.settled(signal);
       return answer ?? { outcome: "gone" };
@@ -293,4 +294,17 @@ export class Journal implements Ledger {
 
 function refuse(what: string, why: string): void {
   if (why !== "") throw new LedgerError("unavailable", `${what}: ${why}.`);
+}
+
+/** The journal is ahead of its mirror, but for holds at or below `doubt`: those may be another's by now. */
+function mergeMirror(
+  mirror: readonly Hold[],
+  get: (domain: Domain, address: Address) => Hold | undefined,
+  doubt: number,
+): Hold[] {
+  return mirror.filter((hold) => {
+    const own = get(hold.domain, hold.address);
+    if (own === undefined) return true;
+    return Number(own.version) <= doubt && !sameOwner(own.owner, hold.owner);
+  });
 }

@@ -37,8 +37,8 @@ import type { KubeClient } from "../../kube/rest.ts";
 import { type Signal, unless } from "../../kube/unless.ts";
 import type { Address } from "../../net/address.ts";
 import { Beside } from "../coexistence/beside.ts";
+import { judgeTake, judgeWrite, type Met } from "../judgement.ts";
 import { removeObject } from "./guarded-delete.ts";
-import { judgeTake, judgeWrite, type Met } from "./judgement.ts";
 import { ledgerError, reading } from "./ledger-error.ts";
 import type { HeldObject } from "./list-holds.ts";
 import {
@@ -73,7 +73,7 @@ const recentMax = 4096;
 
 /** One address of a domain. */
 type Place = Pick<Hold, "address" | "domain">;
-type Found = Met & { readonly object: HeldObject };
+type Found = Met & { readonly hold: Hold; readonly object: HeldObject };
 
 export class ReservationLedger implements AmendableLedger {
   readonly #options: ReservationLedgerOptions;
@@ -117,11 +117,12 @@ export class ReservationLedger implements AmendableLedger {
       const { address } = request;
       for (let tries = 1; tries <= triesMax; tries++) {
         const known = tries === 1 ? this.#remembered(records, request) : undefined;
-        const isSure = known !== undefined && !known.leaving && judgeWrite(known, request) === undefined;
+        const isSure = known !== undefined && known.leaving !== true && judgeWrite(known, request) === undefined;
         const met = isSure ? known : await this.#meet(records, address, records.nameOf(address), signal);
+        if (met === undefined) return { outcome: "gone" };
         const answer = judgeWrite(met, request);
-        if (met === undefined || answer !== undefined) return answer ?? { outcome: "gone" };
-        if (met.leaving) throw beingDeleted(request, met.object);
+        if (answer !== undefined) return answer;
+        if (met.leaving === true) throw beingDeleted(request, met.object);
         const object = await this.#update(records, this.#amended(records, met, request), signal);
         if (object === undefined) continue;
         const hold = this.#read(records, request, object);

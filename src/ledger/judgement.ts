@@ -1,27 +1,28 @@
-// What a take or a release does about the object that it met. Pure: the object's hold and the request in, the step out.
-import type { Cooling } from "../../api/holds/hold-marks.ts";
-import type { Hold, ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
-import { formerKey, ownerKey, sameContainer, succeeds } from "../../ipam/owner.ts";
+// What a take or a release does about what is recorded of the address, in an object or in a journal. Pure: the record and the request in, the step out.
+import type { Cooling } from "../api/holds/hold-marks.ts";
+import type { Hold, ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
+import { formerKey, ownerKey, sameContainer, succeeds } from "../ipam/owner.ts";
 
 export interface Met {
-  readonly hold: Hold;
+  readonly hold?: Hold | undefined;
+  /** The hold, if there is one, is the last owner's. */
   readonly cooling?: Cooling | undefined;
   /** It is being deleted, and not by us. */
-  readonly leaving: boolean;
+  readonly leaving?: boolean;
 }
 
 export type TakeStep =
   | { readonly step: "answer"; readonly answer: TakeOutcome }
-  /** Write the request's owner into it, guarded by what was met, and then answer. */
+  /** Write the request's owner, guarded by what was met, and then answer. */
   | { readonly step: "write"; readonly outcome: "taken" | "yours" }
   /** It would be this owner's, and is about to be gone. */
   | { readonly step: "wait" };
 
 export function judgeTake(met: Met, { owner, early = false, asIs = false }: TakeRequest, nowMs: number): TakeStep {
-  const { hold, cooling, leaving } = met;
+  const { hold, cooling, leaving = false } = met;
   const mine = ownerKey(owner);
-  if (cooling !== undefined) {
-    const { untilMs, lastOwner } = cooling;
+  if (hold === undefined || cooling !== undefined) {
+    const { untilMs, lastOwner } = cooling ?? { untilMs: nowMs, lastOwner: mine };
     const isBack = lastOwner === mine || lastOwner === formerKey(owner);
     if (untilMs > nowMs && !isBack && !early) {
       return { step: "answer", answer: { outcome: "cooling", untilMs, lastOwner } };
@@ -38,11 +39,10 @@ export function judgeTake(met: Met, { owner, early = false, asIs = false }: Take
 
 /** The answer, or undefined where the hold that was met is to be freed or changed. */
 export function judgeWrite(
-  met: Met | undefined,
+  { hold, cooling }: Met,
   { owner, version }: Pick<ReleaseRequest, "owner" | "version">,
 ): Exclude<ReleaseOutcome, { outcome: "released" | "parked" }> | undefined {
-  if (met === undefined || met.cooling !== undefined) return { outcome: "gone" };
-  const { hold } = met;
+  if (hold === undefined || cooling !== undefined) return { outcome: "gone" };
   const isMeant = ownerKey(hold.owner) === owner && (version ?? hold.version) === hold.version;
   return isMeant ? undefined : { outcome: "superseded", hold };
 }

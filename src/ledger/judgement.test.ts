@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import type { Cooling } from "../../api/holds/hold-marks.ts";
-import type { Hold, ReleaseRequest, TakeRequest } from "../../ipam/ledger.ts";
-import { type Owner, ownerKey } from "../../ipam/owner.ts";
-import { parseAddress } from "../../net/address.ts";
+import type { Cooling } from "../api/holds/hold-marks.ts";
+import type { Hold, ReleaseRequest, TakeRequest } from "../ipam/ledger.ts";
+import { type Owner, ownerKey } from "../ipam/owner.ts";
+import { parseAddress } from "../net/address.ts";
 import { judgeWrite, judgeTake, type TakeStep } from "./judgement.ts";
 
 const address = parseAddress("10.0.0.7");
@@ -18,7 +18,11 @@ const hold = (owner: Owner): Hold => ({ domain: "network:", address, owner, vers
 const rest = (lastOwner: Owner, untilMs: number): Cooling => ({ untilMs, lastOwner: ownerKey(lastOwner) });
 
 describe("taking what is there already", () => {
-  const stories: [string, { owner: Owner; cooling?: Cooling; leaving?: true }, Partial<TakeRequest>, string][] = [
+  const stories: [string, { owner?: Owner; cooling?: Cooling; leaving?: true }, Partial<TakeRequest>, string][] = [
+    ["nobody's", {}, {}, "write taken"],
+    ["nobody's, resting after another", { cooling: rest(later, nowMs + 1) }, {}, "cooling"],
+    ["nobody's, resting after me", { cooling: rest(web, nowMs + 1) }, {}, "write taken"],
+    ["mine, for an earlier container, and as it is", { owner: old }, { asIs: true }, "yours"],
     ["mine, the same container", { owner: web }, {}, "yours"],
     ["mine, for an earlier container", { owner: old }, {}, "write yours"],
     ["mine, recorded without a UID", { owner: nameless }, {}, "write yours"],
@@ -52,12 +56,13 @@ describe("taking what is there already", () => {
 
   test.each(stories)("%s", (_what, { owner, cooling, leaving = false }, more, expected) => {
     const request = { domain: "network:", address, owner: web, ...more };
-    expect(shown(judgeTake({ hold: hold(owner), cooling, leaving }, request, nowMs))).toBe(expected);
+    expect(shown(judgeTake({ hold: owner && hold(owner), cooling, leaving }, request, nowMs))).toBe(expected);
   });
 });
 
 describe("releasing", () => {
-  const stories: [string, { owner: Owner; cooling?: Cooling }, Partial<ReleaseRequest>, string][] = [
+  const stories: [string, { owner?: Owner; cooling?: Cooling }, Partial<ReleaseRequest>, string][] = [
+    ["nobody's", {}, {}, "gone"],
     ["mine", { owner: web }, {}, "free"],
     ["mine, for another container, without a version", { owner: old }, {}, "free"],
     ["mine, at this version", { owner: web }, { version: "u@1" }, "free"],
@@ -69,7 +74,6 @@ describe("releasing", () => {
   ];
   test.each(stories)("%s", (_what, { owner, cooling }, more, expected) => {
     const request = { domain: "network:", address, owner: ownerKey(web), cooldownMs: 0, ...more };
-    const met = { hold: hold(owner), cooling, leaving: false };
-    expect(judgeWrite(met, request)?.outcome ?? "free").toBe(expected);
+    expect(judgeWrite({ hold: owner && hold(owner), cooling }, request)?.outcome ?? "free").toBe(expected);
   });
 });
