@@ -37,7 +37,7 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
   const log = makeLog({ write, level: "warn", format: "text", now: Date.now });
   const onError = (error: Error) => log.warn("in the background", { error });
   const controller = assembleController({ client, clock, log, systemNamespace, cooldownMs, instance: hostname() });
-  const { reservations, holds } = controller.world;
+  const { reservations, holds } = controller.caches;
   // Under the lease of controllers: a second one stands by, and commands that must not run beside one see it. The folder is locked, so this
   // name is one process, and the next one after a crash need not wait for it.
   const identity = `holdfast up on ${node}`;

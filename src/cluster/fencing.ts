@@ -2,7 +2,7 @@
 // taken from it (docs/node-slices.md, "Fencing"). Pure.
 // Off is who has been silent for long enough AND whose Node is deleted, or tainted out-of-service, or who is off by an
 // operator's word. A taint or a deletion is said by somebody who is not there; a renewed Lease, or a kubelet that
-// reports, is the machine itself. Clocks of machines are never compared (presence.ts). Only the quarantine, which is
+// reports, is the machine itself. Clocks of machines are never compared (node-presence.ts). Only the quarantine, which is
 // hours, goes by the wall clock of controllers too, since it must outlive a change of leader.
 import { holdfastGroup } from "../api/kind.ts";
 import {
@@ -13,8 +13,7 @@ import {
   slicesAnnotation,
 } from "../api/slices/node-lease.ts";
 import type { Lease } from "../kube/lease.ts";
-import type { DeepReadonly } from "../kube/meta.ts";
-import { picked } from "./slice-object.ts";
+import { type DeepReadonly, picked } from "../kube/meta.ts";
 
 /** `unreachable`: nobody can say that nothing of it runs on. `fenced`: somebody has, and it is silent. */
 export type Standing = "ready" | "unreachable" | "fenced";
@@ -152,7 +151,7 @@ export function trimLease({ metadata, spec = {}, ...object }: Lease): Lease {
     ...picked(object, "apiVersion", "kind"),
     metadata: {
       ...picked(metadata, "name", "namespace", "uid", "resourceVersion", "creationTimestamp"),
-      annotations: picked(annotations, ...keptAnnotations) as Record<string, string>,
+      annotations: picked(annotations, ...keptAnnotations),
     },
     spec: picked(spec, "holderIdentity", "renewTime", "leaseDurationSeconds"),
   };

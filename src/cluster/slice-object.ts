@@ -14,7 +14,7 @@ import {
   slicePoolAnnotation,
 } from "../api/slices/slice-grant.ts";
 import type { Domain } from "../ipam/ledger.ts";
-import type { DeepReadonly } from "../kube/meta.ts";
+import { type DeepReadonly, picked } from "../kube/meta.ts";
 import { parseCidr, type Prefix } from "../net/prefix.ts";
 import type { StoredPool } from "./resources.ts";
 
@@ -80,17 +80,10 @@ export function trimSlice({ metadata, spec, ...object }: StoredPool): StoredPool
     ...picked(object, "apiVersion", "kind"),
     metadata: {
       ...picked(metadata, "name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "labels"),
-      annotations: picked(metadata.annotations ?? {}, ...keptAnnotations) as Record<string, string>,
+      annotations: picked(metadata.annotations, ...keptAnnotations),
     },
     spec: { range: spec.range, allocations: {} },
   };
-}
-
-type Picked<T, K extends keyof T> = { [P in K]?: Exclude<T[P], undefined> };
-
-export function picked<T extends object, K extends keyof T>(from: T, ...keys: readonly K[]): Picked<T, K> {
-  const found = keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]));
-  return Object.fromEntries(found) as Picked<T, K>;
 }
 
 const keptAnnotations = [

@@ -62,7 +62,7 @@ interface RunOptions extends Pick<ManagerOptions, "health"> {
 }
 
 export interface AssembledController {
-  readonly world: PoolCaches;
+  readonly caches: PoolCaches;
   readonly definitions: DefinitionInformer;
   /** Until the signal aborts, or something fails. */
   run(signal: AbortSignal, options?: RunOptions): Promise<void>;
@@ -80,18 +80,18 @@ export function assembleController(options: ControllerOptions): AssembledControl
   const following = { client, clock, onError };
   const definitions = new DefinitionInformer(following);
   const fencing = { ...defaultRules, ...options.fencing };
-  const world = new PoolCaches({
+  const caches = new PoolCaches({
     ...following,
     systemNamespace,
     fencing,
     silence: nodeClock,
     onError: failing("following the cluster"),
   });
-  const { pods, pools, nodes, presence, reservations, holds } = world;
+  const { pods, pools, nodes, presence, reservations, holds } = caches;
   const shared = { ...options, events, definitions, pods, pools, nodes, presence, reservations, holds };
 
   const makers = {
-    pools: () => new PoolsLeader({ ...shared, world, ...(registry && { metrics: new PoolMetrics(registry) }) }),
+    pools: () => new PoolsLeader({ ...shared, caches, ...(registry && { metrics: new PoolMetrics(registry) }) }),
     slices: () =>
       new SlicesLeader({ ...shared, clock: nodeClock, ...(registry && { metrics: new SliceMetrics(registry) }) }),
     claims: () =>
@@ -114,7 +114,7 @@ export function assembleController(options: ControllerOptions): AssembledControl
     });
 
   return {
-    world,
+    caches,
     definitions,
     run: async (signal, { elector, runnables = [], ...more } = {}) => {
       const webhooks = webhook === undefined ? [] : [makeWebhook(webhook, more.onListen)];
@@ -123,7 +123,7 @@ export function assembleController(options: ControllerOptions): AssembledControl
       const manager = new Manager({
         ...more,
         ...(kubeMetrics && { metrics: kubeMetrics }),
-        informers: [...world.informers, ...leaders.flatMap(({ informers = [] }) => informers)],
+        informers: [...caches.informers, ...leaders.flatMap(({ informers = [] }) => informers)],
         follows: [definitions.follow, ...leaders.flatMap(({ follows = [] }) => follows)],
         runnables: elector === undefined ? [...plain, ...leading] : plain,
         ...(elector && { leader: { elector, runnables: leading } }),

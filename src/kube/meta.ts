@@ -71,8 +71,10 @@ export function parseKey(key: ObjectKey): ObjectName {
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** Of these fields, which are all optional, those that are there. */
-export function picked<T extends object, K extends keyof T>(object: T | undefined, keys: readonly K[]): Pick<T, K> {
-  const found = keys.flatMap((key) => (object?.[key] === undefined ? [] : [[key, object[key]]]));
-  return Object.fromEntries(found) as Pick<T, K>;
+type Picked<T, K extends keyof T> = string extends K ? T : { [P in K]?: Exclude<T[P], undefined> };
+
+/** Of these fields, those that are there. */
+export function picked<T extends object, K extends keyof T>(from: T | undefined, ...keys: readonly K[]): Picked<T, K> {
+  const found = keys.flatMap((key) => (from?.[key] === undefined ? [] : [[key, from[key]]]));
+  return Object.fromEntries(found) as Picked<T, K>;
 }

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { refusalOf } from "../../test/net/refusal.ts";
-import { isLocallyAdministered, isMulticast, macFromBytes, macToBytes, parseMac } from "./mac.ts";
+import { macFromBytes, macToBytes, parseMac } from "./mac.ts";
 
 const bytes = fc.uint8Array({ minLength: 6, maxLength: 6 });
 
@@ -72,26 +72,4 @@ it.each([0, 1, 5, 7, 8, 20])("macFromBytes refuses %d bytes", (length) => {
   const { code, message } = refusalOf(() => macFromBytes(new Uint8Array(length)));
   expect(code).toBe("bad-mac");
   expect(message).toContain(`has 6 bytes, not ${length}`);
-});
-
-it.each([
-  ["00:1b:21:00:00:01", false, false, "a vendor's"],
-  ["02:00:0a:00:00:07", false, true, "ours"],
-  ["fe:ff:ff:ff:ff:ff", false, true, "the last one that is no group"],
-  ["01:00:5e:00:00:01", true, false, "IPv4 multicast"],
-  ["33:33:00:00:00:01", true, true, "IPv6 multicast"],
-  ["ff:ff:ff:ff:ff:ff", true, true, "broadcast"],
-])("%s: multicast %s, locally administered %s (%s)", (text, multicast, local) => {
-  expect(isMulticast(parseMac(text))).toBe(multicast);
-  expect(isLocallyAdministered(parseMac(text))).toBe(local);
-});
-
-it("only the first byte's two lowest bits decide", () => {
-  fc.assert(
-    fc.property(bytes, (six) => {
-      const mac = macFromBytes(six);
-      expect(isMulticast(mac)).toBe(six[0]! % 2 === 1);
-      expect(isLocallyAdministered(mac)).toBe(Math.floor(six[0]! / 2) % 2 === 1);
-    }),
-  );
 });

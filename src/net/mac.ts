@@ -26,16 +26,6 @@ export function macToBytes(mac: Mac): Uint8Array {
   return Uint8Array.from(mac.split(":"), (pair) => Number.parseInt(pair, 16));
 }
 
-/** A group address (broadcast among them): never an interface's own (IEEE 802, the I/G bit). */
-export function isMulticast(mac: Mac): boolean {
-  return (Number.parseInt(mac.slice(0, 2), 16) & 1) === 1;
-}
-
-/** Made up locally rather than bought from a vendor (the U/L bit); what we generate is such. */
-export function isLocallyAdministered(mac: Mac): boolean {
-  return (Number.parseInt(mac.slice(0, 2), 16) & 2) === 2;
-}
-
 function withColons(digits: string): Mac {
   return digits.replaceAll(/(..)(?!$)/g, "$1:") as Mac;
 }

@@ -75,7 +75,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   const held = new HoldIndex();
   const attachments = new Attachments();
   const facts = serverFacts(client);
-  const daemons = () => upkeep.daemons;
+  const daemons = () => maintenance.daemons;
   const coexistence = () => state.coexistence;
   const onError = (error: Error) => log.warn("following the API server", { error });
   const stateScope = { namespace: systemNamespace, fieldSelector: `metadata.name=${stateName}` };
@@ -96,7 +96,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     settleMs: options.restoreSettleMs,
     onRestore: () => {
       own.restored();
-      pictures.forget();
+      poolResolver.forget();
       for (const informer of [podInformer, stateInformer]) informer.relist();
       slices.keeper.restored();
     },
@@ -107,7 +107,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     onError,
     onWatching: (is: "open" | "closed" | "early") => {
       history.watching(kind, is);
-      if (is === "early") upkeep.lookSoon();
+      if (is === "early") maintenance.lookSoon();
     },
   });
   const podInformer = new Informer({
@@ -134,7 +134,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       // While it lasts nothing is given and nothing freed; what was moved meanwhile is read when it is over.
       if (state.paused !== "") return;
       own.forget();
-      pictures.forget();
+      poolResolver.forget();
       replay.wake();
     },
   });
@@ -142,7 +142,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   const makeLedger = (namespace: string) =>
     new ReservationLedger({ client, namespace, node, now, clock, random, coexistence });
   const ledgers = new Ledgers(makeLedger, journal);
-  const pictures = new PoolResolver({
+  const poolResolver = new PoolResolver({
     client,
     clock,
     pace: new RetryPause(clock, random),
@@ -160,17 +160,17 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     held,
     sandboxes,
     intents,
-    pictures,
+    poolResolver,
     inSlice: (place, within) => sliceHolder(client, state.sliced.ranges, place, within),
     cooldownMs: options.cooldownMs,
-    vouchMs: () => 3 * upkeep.longestLookMs,
+    vouchMs: () => 3 * maintenance.longestLookMs,
     now,
     tell,
     onMade: metrics.reasserted,
     log,
   });
   const own = new HoldLoader({ client, node, held, facts, sandboxes, reassert, history, clock, random, log });
-  const upkeep = new Maintenance({ client, clock, random, log, state, own, history, reassert, pictures });
+  const maintenance = new Maintenance({ client, clock, random, log, state, own, history, reassert, poolResolver });
   const slices = assembleSlices({
     ...options,
     journal,
@@ -193,7 +193,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   };
   const fence = fencing && { shut: fencing.shut, sandboxes, isAlive, tell, onFence: metrics.fenced };
   const waitMs = options.claimWaitMs;
-  const claims = assembleClaims({ client, clock, log, node, state, ledgers, pictures, waitMs, fence });
+  const claims = assembleClaims({ client, clock, log, node, state, ledgers, poolResolver, waitMs, fence });
   const spool = new Spool({
     folder: join(folder, basename(defaultSpool)),
     ownUid: options.ownUid,
@@ -205,7 +205,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
 
   const shared = {
     ledgers,
-    pictures,
+    poolResolver,
     held,
     now,
     onConflict: metrics.conflict,
@@ -241,10 +241,10 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     releases: new Releases({
       ledgers,
       held,
-      pictures,
+      poolResolver,
       findLegacy: (intent, within) =>
         findLegacy(
-          { client, ledgers, pictures, coexistence, poolNamespace: () => state.poolNamespace },
+          { client, ledgers, poolResolver, coexistence, poolNamespace: () => state.poolNamespace },
           intent,
           within,
         ),
@@ -266,7 +266,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   const handle = makeHandler(parts, metrics.request);
   const server = new SocketServer({ ...options, path: options.socket, handle });
   metrics.watch({
-    pictures,
+    poolResolver,
     pendingReleases: () => intents.size,
     held: () => held.size + slices.keeper.figures.holds,
     inWork: () => server.inWork,
@@ -297,7 +297,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       { name: "events", run: (stop) => events.run(stop) },
       { name: "releases", run: (stop) => replay.run(stop) },
       { name: "spool", run: (stop) => spool.run(stop) },
-      { name: "upkeep", run: (stop) => upkeep.run(stop) },
+      { name: "upkeep", run: (stop) => maintenance.run(stop) },
       ...(claims.fence === undefined ? [] : [{ name: "fence", run: claims.fence.run.bind(claims.fence) }]),
       // Until the last request is answered: it may have a status to write.
       { name: "claim statuses", run: () => claims.statuses.run(served.signal) },

@@ -16,7 +16,7 @@ export interface UpkeepOptions extends Pick<DaemonOptions, "client" | "clock" | 
   readonly own: HoldLoader;
   readonly history: Pick<History, "isDoubted" | "assure">;
   readonly reassert: Pick<Reassert, "conflicts">;
-  readonly pictures: PoolResolver;
+  readonly poolResolver: PoolResolver;
 }
 
 const tickMs = 2000;
@@ -127,7 +127,7 @@ export class Maintenance {
 
   #old(): readonly DomainCache[] {
     const nowMs = this.#options.clock.wallMs();
-    return Array.from(this.#options.pictures.all()).filter(
+    return Array.from(this.#options.poolResolver.all()).filter(
       ({ usedMs, renewedMs }) => usedMs > renewedMs && nowMs - renewedMs >= pictureAgeMs,
     );
   }
@@ -137,7 +137,7 @@ export class Maintenance {
     if (state.paused !== "") return;
     for (const picture of this.#old()) {
       picture.renewedMs = clock.wallMs();
-      await this.#options.pictures.renew(picture, pictureAgeMs, signal);
+      await this.#options.poolResolver.renew(picture, pictureAgeMs, signal);
     }
   }
 }

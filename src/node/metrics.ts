@@ -9,7 +9,7 @@ import type { Observe } from "./request/handler.ts";
 const secondsBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100];
 
 export interface Watched {
-  readonly pictures: Pick<PoolResolver, "all">;
+  readonly poolResolver: Pick<PoolResolver, "all">;
   readonly pendingReleases: () => number;
   readonly held: () => number;
   readonly inWork: () => number;
@@ -85,7 +85,7 @@ export class NodeMetrics {
   }
 
   /** Gauges that are read when somebody looks. */
-  watch({ pictures, pendingReleases, held, inWork, reassert }: Watched): void {
+  watch({ poolResolver, pendingReleases, held, inWork, reassert }: Watched): void {
     const registers = this.#registers;
     const gauge = (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => void) => {
       registers[0]!.removeSingleMetric(name); // of a daemon that ran before in this process
@@ -108,7 +108,7 @@ export class NodeMetrics {
     const counts = (name: string, help: string, pick: (counts: { free: bigint; allocated: number }) => number) =>
       gauge(name, help, ["domain", "range"], (own) => {
         own.reset();
-        for (const picture of pictures.all()) {
+        for (const picture of poolResolver.all()) {
           const domain = `${picture.namespace}/${picture.domain}`;
           for (const pool of picture.pools())
             own.set({ domain, range: String(pool.definition.prefix) }, pick(pool.counts()));

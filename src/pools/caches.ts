@@ -1,5 +1,5 @@
 // What the leader follows of the cluster: informers over everything that an address's life depends on, trimmed to what is read,
-// and the roster of holds made from them.
+// and the holds by pool made from them.
 // Promised: nothing is told before all of it has been listed once. Not promised: freshness; whoever frees reads again.
 import { nodeLabelName, usedByAnnotation } from "../api/holds/hold-marks.ts";
 import { parseObject } from "../api/kind.ts";
@@ -8,11 +8,10 @@ import { sliceLabelName } from "../api/slices/slice-grant.ts";
 import { defaultRules, type FenceRules, nodeOfLease, trimLease } from "../cluster/fencing.ts";
 import { Presence } from "../cluster/node-presence.ts";
 import * as kinds from "../cluster/resources.ts";
-import { picked } from "../cluster/slice-object.ts";
 import { Informer } from "../kube/cache/informer.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Lease } from "../kube/lease.ts";
-import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
+import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey, picked } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type HeldObject, type ListedHold, readHeld } from "../ledger/reservation/list-holds.ts";
@@ -43,7 +42,7 @@ export class PoolCaches {
   /** Of the system namespace. */
   readonly leases: Informer<Lease>;
   readonly presence: Presence;
-  readonly roster = new HoldsByPool();
+  readonly holdsByPool = new HoldsByPool();
   /** A pool as it is cached, which cannot change -> as it was parsed: with 4,000 entries that takes 100 ms. */
   readonly #parsed = new WeakMap<DeepReadonly<kinds.StoredPool>, IPPool>();
   readonly #onError: (error: Error) => void;
@@ -86,11 +85,11 @@ export class PoolCaches {
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
   }
 
-  /** Makes the roster anew where pools came, went or moved. */
+  /** Sorts holds anew where pools came, went or moved. */
   refreshPools(): void {
     if (!this.#poolsChanged) return;
     this.#poolsChanged = false;
-    this.roster.setPools([...this.pools.cache.list()].flatMap((pool) => poolRangeOf(pool as IPPool) ?? []));
+    this.holdsByPool.setPools([...this.pools.cache.list()].flatMap((pool) => poolRangeOf(pool as IPPool) ?? []));
   }
 
   /** Undefined: there is none, or it cannot be read. */
@@ -113,7 +112,7 @@ export class PoolCaches {
       const key = `${informer.resource.kind}/${keyOf(object)}`;
       const read = type === "delete" ? [] : readHeld(object as HeldObject);
       const held = read.flatMap((each) => (each.unreadable === undefined ? [heldOf(each)] : []));
-      for (const pool of this.roster.put(key, held)) touched(pool);
+      for (const pool of this.holdsByPool.put(key, held)) touched(pool);
     });
   }
 }

@@ -29,10 +29,10 @@ export class CooldownSweeper {
 
   /** Deletes what is due; the number that is gone. */
   async round(signal: AbortSignal): Promise<number> {
-    const { world, clock, isPaused } = this.#options;
+    const { caches, clock, isPaused } = this.#options;
     const nowMs = clock.wallMs();
     const due: PoolHold[] = [];
-    for (const held of world.roster.all()) {
+    for (const held of caches.holdsByPool.all()) {
       if (held.cooling !== undefined && held.cooling.untilMs <= nowMs && due.push(held) === roundMax) break;
     }
     let deleted = 0;

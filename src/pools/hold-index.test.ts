@@ -48,7 +48,7 @@ describe("which pools show a hold", () => {
   });
 });
 
-describe("Roster", () => {
+describe("HoldsByPool", () => {
   const change = fc.record({
     address: fc.integer({ min: 1, max: 250 }).map((last) => `10.0.0.${last}`),
     domain: fc.constantFrom("network:", "network:blue", "network:red", "pool:kube-system/10.0.0.0-25"),
@@ -58,30 +58,32 @@ describe("Roster", () => {
   it("is what a count from scratch gives, after any changes of holds and pools", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(change, fc.subarray(pools)), { maxLength: 60 }), (changes) => {
-        const roster = new HoldsByPool();
+        const holdsByPool = new HoldsByPool();
         let current: readonly (typeof pools)[number][] = [];
         const all = new Map<string, ReturnType<typeof heldOf>>();
         for (const each of changes) {
           if (Array.isArray(each)) {
             current = each;
-            roster.setPools(current);
+            holdsByPool.setPools(current);
             continue;
           }
           const plain = { ...heldOf(each), name: `${each.domain} ${each.address}` };
           const held = each.what === "cool" ? { ...plain, cooling: { untilMs: 0, lastOwner: "" as never } } : plain;
           const key = heldKey(held);
-          const before = new Set(current.filter((pool) => roster.of(pool.key).some((one) => heldKey(one) === key)));
-          const touched = roster.put(key, each.what === "delete" ? [] : [held]);
+          const before = new Set(
+            current.filter((pool) => holdsByPool.of(pool.key).some((one) => heldKey(one) === key)),
+          );
+          const touched = holdsByPool.put(key, each.what === "delete" ? [] : [held]);
           if (each.what === "delete") all.delete(key);
           else all.set(key, held);
           for (const pool of before) expect(touched).toContain(pool.key);
         }
         const members = membersOf(all.values(), new PoolIndex(current));
         for (const { key } of pools) {
-          const kept = roster.of(key).filter(({ cooling }) => cooling === undefined);
+          const kept = holdsByPool.of(key).filter(({ cooling }) => cooling === undefined);
           expect(kept.map(heldKey).toSorted()).toEqual((members.get(key) ?? []).map(heldKey).toSorted());
         }
-        expect([...roster.all()]).toHaveLength(all.size);
+        expect([...holdsByPool.all()]).toHaveLength(all.size);
       }),
       { numRuns: 500 },
     );

@@ -28,7 +28,7 @@ export interface LeaderOptions
     Pick<CollectorOptions, "cooldownMs" | "limits" | "allowMassRelease">,
     Pick<StateKeeperOptions, "systemNamespace" | "lookBackMs" | "whereaboutsNamespaces">,
     Pick<MirrorWriterOptions, "entriesMax"> {
-  readonly world: PoolCaches;
+  readonly caches: PoolCaches;
   readonly definitions: DefinitionInformer;
   readonly events?: EventRecorder;
   readonly metrics?: PoolMetrics;
@@ -36,7 +36,7 @@ export interface LeaderOptions
 }
 
 export class PoolsLeader {
-  readonly #world: PoolCaches;
+  readonly #caches: PoolCaches;
   readonly #options: LeaderOptions;
   /** Of the definitions as they are now: with 1,000 of them that takes 20 ms, and each pool asks once a second. */
   #uses: readonly NetworkUse[] | undefined;
@@ -46,7 +46,7 @@ export class PoolsLeader {
 
   constructor(options: LeaderOptions) {
     this.#options = options;
-    this.#world = options.world;
+    this.#caches = options.caches;
     this.#pause = pauseOf(options);
     const isPaused = async (signal: AbortSignal) => (await this.#pause(signal)) !== "off";
     this.#work = { ...options, isPaused };
@@ -59,7 +59,7 @@ export class PoolsLeader {
     name: "pools",
     run: async (signal) => {
       const { mirror, state, work, touchAll } = this.#build();
-      this.#world.follow((pool) => mirror.enqueue(pool), signal);
+      this.#caches.follow((pool) => mirror.enqueue(pool), signal);
       const end = this.#options.definitions.handle(touchAll);
       signal.addEventListener("abort", end, { once: true });
       const rest = async () => {
@@ -80,7 +80,7 @@ export class PoolsLeader {
   #build() {
     const { client, clock, log, metrics, kubeMetrics } = this.#options;
     const touchAll = () => {
-      for (const key of this.#world.pools.cache.keys()) mirror.enqueue(key);
+      for (const key of this.#caches.pools.cache.keys()) mirror.enqueue(key);
     };
     const state = this.#makeState(touchAll);
     const collector = this.#makeCollector(state, touchAll);
@@ -115,7 +115,7 @@ export class PoolsLeader {
 
   *#poolNamespaces(): IterableIterator<string> {
     yield this.#options.systemNamespace;
-    for (const { metadata } of this.#world.pools.cache.list()) yield metadata.namespace ?? "";
+    for (const { metadata } of this.#caches.pools.cache.list()) yield metadata.namespace ?? "";
     for (const { namespace } of this.uses() ?? []) yield namespace;
   }
 

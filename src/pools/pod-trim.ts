@@ -6,11 +6,10 @@ import { launchedBy } from "../api/claims/launcher-pod.ts";
 import { mirrorAnnotation } from "../api/holds/pod-uid.ts";
 import { statusAnnotation } from "../api/network-status.ts";
 import type { Pod } from "../cluster/resources.ts";
-import { picked } from "../cluster/slice-object.ts";
 import { claimReferencesOf } from "../cni/claim-references.ts";
 import { defaultNetworkAnnotation, networksAnnotation } from "../cni/selection.ts";
 import type { Indexes } from "../kube/cache/store.ts";
-import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
+import { type DeepReadonly, type KubeObject, picked } from "../kube/meta.ts";
 
 /** Of a pod of 5 to 50 KB, what is read here is about 300 bytes: 100,000 pods are 30 MB. Launchers and pods with claims keep 500 more. */
 export function trimPod({ metadata, spec, status }: Pod): Pod {
@@ -56,5 +55,5 @@ function referencesOf({ namespace = "", name = "", annotations = {} }: DeepReado
 }
 
 function texts(all: Record<string, string> = {}, ...keys: readonly string[]) {
-  return picked(all, ...keys) as Record<string, string>;
+  return picked(all, ...keys);
 }

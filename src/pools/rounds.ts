@@ -5,7 +5,7 @@ import type { Log } from "../log/log.ts";
 import type { PoolCaches } from "./caches.ts";
 
 export interface Work {
-  readonly world: PoolCaches;
+  readonly caches: PoolCaches;
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly log: Log;

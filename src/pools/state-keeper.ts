@@ -145,13 +145,13 @@ export class StateKeeper {
   }
 
   #decide(current: boolean | undefined, upstream: Upstream): Word | string {
-    const { systemNamespace, world, uses, log, onUnseen } = this.#options;
+    const { systemNamespace, caches, uses, log, onUnseen } = this.#options;
     const own = new Set(
       uses()?.flatMap(({ config, namespace }) => (config.poolNamespace === "nad" ? [namespace] : [])),
     );
-    const namespaces = new Set(Array.from(world.pools.cache.list(), ({ metadata }) => metadata.namespace ?? ""));
+    const namespaces = new Set(Array.from(caches.pools.cache.list(), ({ metadata }) => metadata.namespace ?? ""));
     const poolsElsewhere = [...namespaces].filter((each) => each !== systemNamespace && !own.has(each));
-    const hasKept = [...world.reservations.cache.list()].some(
+    const hasKept = [...caches.reservations.cache.list()].some(
       ({ metadata: { namespace, finalizers } }) => namespace === systemNamespace && finalizers?.includes(keptFinalizer),
     );
     const word = firstWord({ systemNamespace, poolsElsewhere, current, upstream, hasKept });
@@ -188,16 +188,16 @@ export class StateKeeper {
     current: boolean | undefined,
     signal: AbortSignal,
   ): Promise<Data | undefined> {
-    const { client, world } = this.#options;
+    const { client, caches } = this.#options;
     const to = word.namespace ?? this.#namespace;
     if (to === this.#namespace) return undefined;
     const data = { ...wordData(word), paused: object?.data?.["paused"] ?? "" };
     const since = begunAt(object);
     // Before the list: what a daemon made that did not know yet is in it.
-    const unaware = [...world.leases.cache.list()].flatMap((lease) => {
+    const unaware = [...caches.leases.cache.list()].flatMap((lease) => {
       const node = nodeOfLease(lease);
       const isBehind = Number(lease.metadata.annotations?.[seenAnnotation] ?? -1) < since;
-      return node !== undefined && isBehind && world.presence.isFresh(node) ? [node] : [];
+      return node !== undefined && isBehind && caches.presence.isFresh(node) ? [node] : [];
     });
     const why = await whyNotMoved(client, { from: this.#namespace, to, signal });
     if (why !== undefined) return { ...data, ...(current === undefined && { coexistence: "undecided" }), why };
@@ -229,7 +229,7 @@ export class StateKeeper {
   /** Some pool is adopted, perhaps from before whereabouts handed out of it: a new leader cannot know. */
   #hasMarked(word: Word["word"], isOn: boolean, isActive: boolean): boolean {
     const isDue = word === "on" || (isOn && (isActive || !this.#hasBegun));
-    return isDue && [...this.#options.world.pools.cache.list()].some(isAdopted);
+    return isDue && [...this.#options.caches.pools.cache.list()].some(isAdopted);
   }
 
   async #disown(signal: AbortSignal): Promise<boolean> {
@@ -274,25 +274,25 @@ export class StateKeeper {
 
   /** Holds that whereabouts could give again: without an entry in their pool, a finalizer or a second name. */
   #unshown(): number {
-    const { world } = this.#options;
-    world.refreshPools();
-    const entries = [...world.pools.cache.keys()].reduce((sum, key) => {
-      const pool = world.pool(key);
-      const held = world.roster.of(key).filter(({ cooling }) => cooling === undefined);
+    const { caches } = this.#options;
+    caches.refreshPools();
+    const entries = [...caches.pools.cache.keys()].reduce((sum, key) => {
+      const pool = caches.pool(key);
+      const held = caches.holdsByPool.of(key).filter(({ cooling }) => cooling === undefined);
       const changes = pool === undefined ? [] : planMirror(pool, held, { coexistence: true }).changes;
       return sum + changes.filter(({ from, to }) => from === undefined && to !== undefined).length;
     }, 0);
-    return Math.max(entries, bareHolds(world).length);
+    return Math.max(entries, bareHolds(caches).length);
   }
 
   /** Pools that are not marked, or have entries without a hold. */
   #unadopted(): IPPool[] {
-    const { world } = this.#options;
-    world.refreshPools();
-    return [...world.pools.cache.keys()].flatMap((key) => {
-      const pool = world.pool(key);
+    const { caches } = this.#options;
+    caches.refreshPools();
+    return [...caches.pools.cache.keys()].flatMap((key) => {
+      const pool = caches.pool(key);
       if (pool === undefined) return [];
-      const held = world.roster.of(key).filter(({ cooling }) => cooling === undefined);
+      const held = caches.holdsByPool.of(key).filter(({ cooling }) => cooling === undefined);
       const isDone = isAdopted(pool) && !hasForeign(pool, held);
       return isDone ? [] : [pool];
     });
@@ -300,7 +300,7 @@ export class StateKeeper {
 
   /** How many are left. */
   async #adoptAll(signal: AbortSignal): Promise<number> {
-    const { client, clock, log, uses, isPaused, world } = this.#options;
+    const { client, clock, log, uses, isPaused, caches } = this.#options;
     const known = uses();
     if (known === undefined) return this.#unadopted().length;
     let left = 0;
@@ -310,7 +310,7 @@ export class StateKeeper {
       try {
         const key = keyOf(pool);
         const looks = this.#waits.get(key) ?? 0;
-        const options = { client, now: () => clock.wallMs(), log, pools: world.roster.pools };
+        const options = { client, now: () => clock.wallMs(), log, pools: caches.holdsByPool.pools };
         const { isDone, waits } = await adopt({ ...options, patient: looks < patience }, pool, known, signal);
         if (waits) this.#waits.set(key, looks + 1);
         else this.#waits.delete(key);

@@ -1,8 +1,7 @@
 // Events about pools and definitions: disagreement, overlap, exhaustion, conflicts. Each is told when it begins and when it is over, not at every look.
 import { networkAttachmentDefinitions } from "../cluster/resources.ts";
-import { picked } from "../cluster/slice-object.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
-import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
+import { type DeepReadonly, type KubeObject, picked } from "../kube/meta.ts";
 import { apiVersionOf } from "../kube/resource.ts";
 import type { SlicePlan } from "./plan/facts.ts";
 import type { ReadPool } from "./pool-object.ts";

@@ -41,14 +41,14 @@ async function lookTwiceAnHourApart(): Promise<void> {
   const { client } = connection;
   const stop = new AbortController();
   const common = { client, clock: realClock, systemNamespace: "kube-system", cooldownMs: 0 };
-  const { world } = assembleController({ ...common, log: silent, instance: "t", reconcilers: [] });
-  const running = world.informers.map((informer) => informer.run(stop.signal));
-  await Promise.all(world.informers.map((informer) => informer.synced(stop.signal)));
-  world.follow(() => {}, stop.signal);
+  const { caches } = assembleController({ ...common, log: silent, instance: "t", reconcilers: [] });
+  const running = caches.informers.map((informer) => informer.run(stop.signal));
+  await Promise.all(caches.informers.map((informer) => informer.synced(stop.signal)));
+  caches.follow(() => {}, stop.signal);
   const clock = new ManualClock();
   const now = () => realClock.wallMs();
   const collector = new LeakCollector({
-    world,
+    caches,
     client,
     clock,
     log: silent,

@@ -231,7 +231,7 @@ export function leakStories(stage: () => Stage): void {
       } as kinds.Pod);
       await using watching = new Watching(stage());
       await watching.caughtUp();
-      expect(JSON.stringify(watching.world.pods.cache.get("shop/big")).length).toBeLessThan(400);
+      expect(JSON.stringify(watching.caches.pods.cache.get("shop/big")).length).toBeLessThan(400);
     });
   });
 
@@ -451,9 +451,9 @@ export function leakStories(stage: () => Stage): void {
     await stage().hold("fd00::3", { uid: "another", name: "next" });
     await using watching = new Watching(stage());
     let coexistence = true;
-    const { world, clock } = watching;
+    const { caches, clock } = watching;
     const { client } = stage();
-    const kept = new CoexistenceFinalizers({ world, client, clock, log: silent, coexistence: () => coexistence });
+    const kept = new CoexistenceFinalizers({ caches, client, clock, log: silent, coexistence: () => coexistence });
     const round = async () => {
       await watching.caughtUp();
       return kept.round(watching.signal);

@@ -30,7 +30,7 @@ class Mirroring extends Watching {
     super(stage);
     const { client } = stage;
     this.#writer = new MirrorWriter({
-      world: this.world,
+      caches: this.caches,
       client,
       clock: this.clock,
       freeMaps: new FreeMapWriter(client, () => this.clock.wallMs()),

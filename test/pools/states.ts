@@ -49,7 +49,7 @@ export function stateStories(stage: () => Stage): void {
     ) =>
       new StateKeeper({
         onPlace,
-        world: watching.world,
+        caches: watching.caches,
         client: stage().client,
         clock: watching.clock,
         log: silent,
@@ -285,9 +285,9 @@ export function stateStories(stage: () => Stage): void {
       await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
       await using watching = new Watching(stage());
       await watching.caughtUp();
-      const { world, clock } = watching;
+      const { caches, clock } = watching;
       const kept = new CoexistenceFinalizers({
-        world,
+        caches,
         clock,
         client: stage().client,
         log: silent,
@@ -337,8 +337,8 @@ export function stateStories(stage: () => Stage): void {
       expect(await look()).toMatchObject({ inForce: "on", unaware: ["n1"], why: expect.stringContaining("1 holds") });
       await seen(5);
       expect(await look()).toMatchObject({ word: { word: "on", by: "anna" }, inForce: "on", unaware: [] });
-      const { world, clock } = watching;
-      const common = { world, clock, client: stage().client, log: silent };
+      const { caches, clock } = watching;
+      const common = { caches, clock, client: stage().client, log: silent };
       await new CoexistenceFinalizers({ ...common, coexistence: () => true }).round(watching.signal);
       const value = { id: "", podref: "shop/a", ifname: "net1", uid: "u5" };
       const operations = [{ op: "add", path: "/spec/allocations/5", value }] as const;
@@ -369,8 +369,8 @@ export function stateStories(stage: () => Stage): void {
       await lose();
       await leader.look(watching.signal);
       expect(await state()).toMatchObject({ coexistence: true });
-      const { world, clock } = watching;
-      const common = { world, clock, client: stage().client, log: silent };
+      const { caches, clock } = watching;
+      const common = { caches, clock, client: stage().client, log: silent };
       await new CoexistenceFinalizers({ ...common, coexistence: () => true }).round(watching.signal);
       await watching.caughtUp();
       await lose();
@@ -378,8 +378,8 @@ export function stateStories(stage: () => Stage): void {
       expect(await state()).toMatchObject({ coexistence: true });
     });
 
-    const keptHolds = ({ world, clock }: Watching) =>
-      new CoexistenceFinalizers({ world, clock, client: stage().client, log: silent, coexistence: () => true });
+    const keptHolds = ({ caches, clock }: Watching) =>
+      new CoexistenceFinalizers({ caches, clock, client: stage().client, log: silent, coexistence: () => true });
     const finalized = async () =>
       (await stage().client.list(kinds.reservations)).items.filter(({ metadata }) => metadata.finalizers !== undefined);
     const readData = async () => (await fetchState(stage().client, { namespace: system }))?.data;
@@ -448,8 +448,8 @@ export function stateStories(stage: () => Stage): void {
       await keptHolds(watching).round(watching.signal);
       await watching.caughtUp();
       const told: string[] = [];
-      const { world, clock } = watching;
-      const common = { world, clock, client: stage().client, log: silent, systemNamespace: system, uses: () => [] };
+      const { caches, clock } = watching;
+      const common = { caches, clock, client: stage().client, log: silent, systemNamespace: system, uses: () => [] };
       const onUnseen = (words: string) => told.push(words);
       for (const leader of [new StateKeeper({ ...common, onUnseen }), new StateKeeper({ ...common, onUnseen })]) {
         await leader.look(watching.signal);
@@ -519,9 +519,9 @@ export function stateStories(stage: () => Stage): void {
       await using watching = new Watching(stage());
       await watching.caughtUp();
       let isActive = false;
-      const { world, clock } = watching;
+      const { caches, clock } = watching;
       const kept = new CoexistenceFinalizers({
-        world,
+        caches,
         clock,
         client: stage().client,
         log: silent,
@@ -613,8 +613,8 @@ export function stateStories(stage: () => Stage): void {
       const { uses } = networksOf([{ metadata: { namespace: "shop", name: "blue" }, spec: { config } }], system);
       await using watching = new Watching(stage());
       await watching.caughtUp();
-      const { world, clock } = watching;
-      const common = { world, client: stage().client, clock, log: silent, systemNamespace: system };
+      const { caches, clock } = watching;
+      const common = { caches, client: stage().client, clock, log: silent, systemNamespace: system };
       const leader = new StateKeeper({ ...common, uses: () => uses });
       await leader.look(watching.signal);
       await clock.advance(120_000);

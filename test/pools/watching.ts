@@ -21,7 +21,7 @@ const beatMs = 150_000;
 
 /** The informers of a leader, and its leak collection under a clock of the test's own. */
 export class Watching implements AsyncDisposable {
-  readonly world: PoolCaches;
+  readonly caches: PoolCaches;
   readonly clock = new ManualClock();
   readonly collector: LeakCollector;
   readonly freed: { address: string; reason: LeakReason }[] = [];
@@ -34,7 +34,7 @@ export class Watching implements AsyncDisposable {
   constructor(stage: Stage, options: Partial<CollectorOptions> = {}, fencing: Partial<FenceRules> = {}) {
     const { client } = stage;
     this.#client = client;
-    this.world = assembleController({
+    this.caches = assembleController({
       client,
       clock: realClock,
       nodeClock: this.clock,
@@ -44,11 +44,11 @@ export class Watching implements AsyncDisposable {
       instance: "t",
       fencing,
       reconcilers: [],
-    }).world;
-    this.world.follow(() => {}, this.#stop.signal);
-    this.#running = Promise.all(this.world.informers.map((informer) => informer.run(this.#stop.signal)));
+    }).caches;
+    this.caches.follow(() => {}, this.#stop.signal);
+    this.#running = Promise.all(this.caches.informers.map((informer) => informer.run(this.#stop.signal)));
     this.collector = new LeakCollector({
-      world: this.world,
+      caches: this.caches,
       client,
       clock: this.clock,
       log: silent,
@@ -83,7 +83,7 @@ export class Watching implements AsyncDisposable {
 
   /** The caches show what the server has. */
   async caughtUp(): Promise<void> {
-    for (const informer of this.world.informers) {
+    for (const informer of this.caches.informers) {
       await informer.synced(this.#stop.signal);
       // Of others' Leases there is always a newer version.
       if (informer.resource.kind === "Lease") continue;
@@ -122,7 +122,7 @@ export class Watching implements AsyncDisposable {
     const at = { namespace: system, name: nodeLeaseName(node) };
     const { metadata } = await this.#client.get(leases, at);
     await until("the renewal is heard", async () =>
-      this.#has(this.world.leases.cache.get(keyOf({ metadata: at })), { metadata }),
+      this.#has(this.caches.leases.cache.get(keyOf({ metadata: at })), { metadata }),
     );
   }
 
@@ -134,7 +134,7 @@ export class Watching implements AsyncDisposable {
       await this.#client.create(leases, { metadata, spec: { holderIdentity } });
     });
     const isHeard = async () =>
-      [...this.world.leases.cache.list()].some(({ spec }) => spec?.holderIdentity === holderIdentity);
+      [...this.caches.leases.cache.list()].some(({ spec }) => spec?.holderIdentity === holderIdentity);
     await until("the beat is heard", isHeard);
   }
 

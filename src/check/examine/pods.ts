@@ -73,7 +73,7 @@ function judgeAddress(
   uses: readonly NetworkUse[],
 ): Finding | undefined {
   const use = uses.find(({ range }) => contains(range.prefix, address));
-  // A slice of its node has it, although the definition does not say so: examine-mirrors.ts.
+  // A slice of its node has it, although the definition does not say so: mirrors.ts.
   if (use === undefined || isSliced(snapshot.slices.sliced, use, address)) return undefined;
   const pool = snapshot.pools.find(({ range }) => range.namespace === use.namespace && use.names.includes(range.name));
   const domain = domainOfUse(use, pool?.range.name, pool && markedDomain(pool.pool));

@@ -7,9 +7,8 @@ import { nodeOfLease, offBy } from "../../cluster/fencing.ts";
 import * as kinds from "../../cluster/resources.ts";
 import { readSlicedRanges, type SlicedRange, type SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import { fetchState } from "../../cluster/state.ts";
-import { isApiError } from "../../kube/errors.ts";
 import type { Lease } from "../../kube/lease.ts";
-import { lookUp } from "../../kube/look-up.ts";
+import { listServed, lookUp } from "../../kube/look-up.ts";
 import type { KubeObject, ObjectName } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient, Scope } from "../../kube/rest.ts";
@@ -64,7 +63,7 @@ export const sliceSelector = sliceLabelName;
 export async function readSlices(options: SlicesOptions): Promise<SlicesSnapshot> {
   const { client, systemNamespace: namespace, node, now, signal } = options;
   const slices = await readSliceObjects(options);
-  const pools = await list(client, kinds.nodeSlicePools, {}, signal);
+  const pools = (await listServed(client, kinds.nodeSlicePools, { signal })) ?? [];
   const own = node === undefined ? undefined : { namespace, name: nodeLeaseName(node) };
   const leases = await listOrOne(client, kinds.leases, { namespace }, own, signal);
   const nodes = await listOrOne(client, kinds.nodes, {}, node === undefined ? undefined : { name: node }, signal);
@@ -111,7 +110,7 @@ function onRecord(pools: readonly kinds.StoredSlicePool[]): SlicedRanges {
 
 async function readSliceObjects({ client, node, signal }: SlicesOptions): Promise<kinds.StoredPool[]> {
   const selectors = [sliceSelector, ...(node === undefined ? [] : [`${nodeLabelName}=${nodeLabel(node)}`])];
-  const found = await list(client, kinds.ipPools, { labelSelector: selectors.join(",") }, signal);
+  const found = (await listServed(client, kinds.ipPools, { labelSelector: selectors.join(","), signal })) ?? [];
   // A label may be a name that was cut.
   return found.filter(({ metadata }) => node === undefined || metadata.annotations?.[nodeLabelName] === node);
 }
@@ -123,7 +122,7 @@ async function listOrOne<T extends KubeObject>(
   one: ObjectName | undefined,
   signal: AbortSignal,
 ): Promise<T[]> {
-  if (one === undefined) return list(client, resource, scope, signal);
+  if (one === undefined) return (await listServed(client, resource, { ...scope, signal })) ?? [];
   const found = await lookUp(client, resource, one, { signal });
   return found === undefined ? [] : [found];
 }
@@ -147,19 +146,4 @@ function leaseViewOf(lease: Lease): NodeLeaseView | undefined {
 /** How long ago by our clock; a node whose clock is ahead was heard just now. Undefined: never. */
 export function leaseAgeMs(lease: NodeLeaseView | undefined, nowMs: number): number | undefined {
   return lease?.renewedMs === undefined ? undefined : Math.max(0, nowMs - lease.renewedMs);
-}
-
-/** A kind that the cluster does not have has no objects. */
-async function list<T extends KubeObject>(
-  client: KubeClient,
-  resource: Resource<T>,
-  scope: Scope,
-  signal: AbortSignal,
-): Promise<T[]> {
-  try {
-    return (await client.list(resource, { ...scope, signal })).items;
-  } catch (error) {
-    if (isApiError(error, "not-found")) return [];
-    throw error;
-  }
 }

@@ -18,7 +18,7 @@ import type { ClaimHold } from "../plan/facts.ts";
 import { type ClaimStep, confirmed, isFinal, type ClaimEvent } from "../plan/steps.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import type { SharedState } from "./shared-state.ts";
-import { StaleError, takeShown, type TakeOptions } from "./take-shown-addresses.ts";
+import { ClaimChangedError, takeShown, type TakeOptions } from "./take-shown-addresses.ts";
 
 export interface ActorOptions extends TakeOptions, Pick<ClaimsOptions, "log" | "events"> {
   readonly state: SharedState;
@@ -57,7 +57,7 @@ export class Actor {
       const surely = isFinal(step) ? confirmed(step, plan) : step;
       if (surely === undefined) {
         this.#options.onFailed(step);
-        failures.push(new StaleError(`${step.kind}: the server says otherwise by now.`));
+        failures.push(new ClaimChangedError(`${step.kind}: the server says otherwise by now.`));
       } else await this.#try(family, surely, failures, signal);
     }
     if (failures.length > 0) throw worst(failures);
@@ -141,7 +141,8 @@ export class Actor {
       isDropped = await removeFinalizer(this.#options.client, ipamClaims, claim, claimFinalizer, { signal });
     } catch (error) {
       // What a JSON patch says whose tests fail.
-      if (isApiError(error, "invalid")) throw new StaleError("the claim's finalizers have changed.", { cause: error });
+      if (isApiError(error, "invalid"))
+        throw new ClaimChangedError("the claim's finalizers have changed.", { cause: error });
       throw error;
     }
     if (isDropped) this.#options.log.info("let go of a claim", { ...describe(claim), why });
@@ -156,7 +157,7 @@ export class Actor {
     const { domain, address, owner, version } = hold;
     const request = { domain, address, owner: ownerKey(owner), version, ...change };
     const { outcome } = await this.#options.ledgerOf(namespace).amend(request, { signal });
-    if (outcome === "superseded") throw new StaleError(`the hold of ${address} has changed.`);
+    if (outcome === "superseded") throw new ClaimChangedError(`the hold of ${address} has changed.`);
     return outcome === "amended";
   }
 
@@ -165,7 +166,7 @@ export class Actor {
     const { domain, address, owner, version } = held.hold;
     const request = { domain, address, owner: ownerKey(owner), version, cooldownMs: cooldownOf(held) };
     const { outcome } = await ledgerOf(held.namespace).release(request, { signal });
-    if (outcome === "superseded") throw new StaleError(`the hold of ${address} has changed.`);
+    if (outcome === "superseded") throw new ClaimChangedError(`the hold of ${address} has changed.`);
     if (outcome === "released") {
       const claim = `${owner.namespace}/${owner.name}`;
       log.info("freed the address of a claim", { address: address.toString(), claim, why });
@@ -176,7 +177,7 @@ export class Actor {
 
 /** What is no failure: somebody was faster, or it is too early. The next look sees it. */
 export function isStale(error: unknown): boolean {
-  return error instanceof StaleError || isApiError(error, "conflict", "not-found");
+  return error instanceof ClaimChangedError || isApiError(error, "conflict", "not-found");
 }
 
 function afterOf(step: ClaimStep): number | undefined {

@@ -10,13 +10,13 @@ import { ClaimCaches } from "./caches.ts";
 
 let api: Api;
 let client: KubeClient;
-let world: ClaimCaches;
+let caches: ClaimCaches;
 let stop: AbortController;
 let running: Promise<void>;
 beforeEach(() => {
   api = openApi({ path: ":memory:" });
   client = new KubeClient({ transport: api.transport });
-  world = new ClaimCaches({ client, clock: realClock, onError: () => {} });
+  caches = new ClaimCaches({ client, clock: realClock, onError: () => {} });
   follow();
 });
 afterEach(async () => {
@@ -26,7 +26,7 @@ afterEach(async () => {
 
 function follow(): void {
   stop = new AbortController();
-  running = world.namespaces.run(stop.signal);
+  running = caches.namespaces.run(stop.signal);
 }
 async function blind(): Promise<void> {
   stop.abort();
@@ -36,19 +36,19 @@ async function blind(): Promise<void> {
 const create = (name: string, annotations: Readonly<Record<string, string>> = {}) =>
   client.create(namespaces, { metadata: { name, annotations } });
 const allowed = async (name: string, count: number) => {
-  await expect.poll(() => world.massReleaseOf(name)).toBe(count);
+  await expect.poll(() => caches.massReleaseOf(name)).toBe(count);
 };
 const listed = async (name: string) => {
-  await expect.poll(() => world.namespaces.cache.get(name)).toBeDefined();
+  await expect.poll(() => caches.namespaces.cache.get(name)).toBeDefined();
 };
 const gone = async (name: string) => {
-  await expect.poll(() => world.namespaces.cache.get(name)).toBeUndefined();
+  await expect.poll(() => caches.namespaces.cache.get(name)).toBeUndefined();
 };
 
 it("a namespace frees as many at once as its annotation says, and one that was never seen none", async () => {
   await create("shop", { [massReleaseAnnotation]: "7" });
   await allowed("shop", 7);
-  expect(world.massReleaseOf("bank"), "it may be restored after what is held for it").toBe(0);
+  expect(caches.massReleaseOf("bank"), "it may be restored after what is held for it").toBe(0);
 });
 
 it("one that is seen being deleted frees all of it, until it is there again", async () => {
@@ -57,7 +57,7 @@ it("one that is seen being deleted frees all of it, until it is there again", as
   await client.delete(namespaces, { name: "shop" });
   await allowed("shop", Number.POSITIVE_INFINITY);
   await gone("shop");
-  expect(world.massReleaseOf("shop")).toBe(Number.POSITIVE_INFINITY);
+  expect(caches.massReleaseOf("shop")).toBe(Number.POSITIVE_INFINITY);
   await create("shop");
   await allowed("shop", 0);
 });
@@ -70,5 +70,5 @@ it("one that a later list lacks frees none: the server may have an older copy", 
   await expect.poll(() => lookUp(client, namespaces, { name: "shop" })).toBeUndefined();
   follow();
   await gone("shop");
-  expect(world.massReleaseOf("shop")).toBe(0);
+  expect(caches.massReleaseOf("shop")).toBe(0);
 });

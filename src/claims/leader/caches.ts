@@ -127,7 +127,7 @@ function definitionsOf(namespace = "", spec: DeepReadonly<VmiSpec> = {}): readon
 }
 
 function trimNamespace({ metadata, ...object }: KubeObject): KubeObject {
-  const annotations = picked(metadata.annotations, [maxClaimsAnnotation, massReleaseAnnotation]);
-  const kept = picked(metadata, ["name", "uid", "resourceVersion", "deletionTimestamp"]);
-  return { ...picked(object, ["apiVersion", "kind"]), metadata: { ...kept, annotations } };
+  const annotations = picked(metadata.annotations, maxClaimsAnnotation, massReleaseAnnotation);
+  const kept = picked(metadata, "name", "uid", "resourceVersion", "deletionTimestamp");
+  return { ...picked(object, "apiVersion", "kind"), metadata: { ...kept, annotations } };
 }

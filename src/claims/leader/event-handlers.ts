@@ -29,14 +29,14 @@ export class Wakes {
 
   /** Until the signal aborts. What is there already wakes nobody: `all` has it. */
   follow(signal: AbortSignal): void {
-    const { world, held, pods, presence, definitions } = this.#options;
+    const { caches, held, pods, presence, definitions } = this.#options;
     held.follow(this.#onHeld, signal);
     const ends = [
       definitions.handle((event) => this.#isOn && this.#onDefinition(event)),
-      world.machines.handle((event) => this.#isOn && this.#onMachine(event)),
-      world.instances.handle((event) => this.#isOn && this.#onMachine(event)),
-      world.claims.handle((event) => this.#isOn && this.#onClaim(event)),
-      world.namespaces.handle((event) => this.#isOn && this.#onNamespace(event)),
+      caches.machines.handle((event) => this.#isOn && this.#onMachine(event)),
+      caches.instances.handle((event) => this.#isOn && this.#onMachine(event)),
+      caches.claims.handle((event) => this.#isOn && this.#onClaim(event)),
+      caches.namespaces.handle((event) => this.#isOn && this.#onNamespace(event)),
       pods.handle(({ object }) => this.#isOn && this.#onPod(object)),
       presence.handle((node) => this.#onHeld(held.onNode(node))),
     ];
@@ -45,28 +45,28 @@ export class Wakes {
   }
 
   all(): ReadonlySet<string> {
-    const { world, held } = this.#options;
+    const { caches, held } = this.#options;
     return new Set([
-      ...world.machines.cache.keys(),
-      ...world.instances.cache.keys(),
-      ...[...world.claims.cache.list()].flatMap((claim) => familyKeysOf(claim)),
+      ...caches.machines.cache.keys(),
+      ...caches.instances.cache.keys(),
+      ...[...caches.claims.cache.list()].flatMap((claim) => familyKeysOf(claim)),
       ...held.families(),
     ]);
   }
 
   /** Those of VMs and VMIs that have no claim: somebody may wait for one. */
   *new(): IterableIterator<string> {
-    const { machines, instances, claims } = this.#options.world;
+    const { machines, instances, claims } = this.#options.caches;
     for (const { cache } of [instances, machines]) {
       for (const family of cache.keys()) if (claims.cache.byIndex("family", family).length === 0) yield family;
     }
   }
 
   readonly #onHeld = (changed: readonly RecordedHold[]): void => {
-    const { world, gatherer } = this.#options;
+    const { caches, gatherer } = this.#options;
     if (!this.#isOn) return;
     for (const { hold } of changed) {
-      const claims = world.claims.cache.byIndex("uid", hold.owner.uid);
+      const claims = caches.claims.cache.byIndex("uid", hold.owner.uid);
       this.#wakeAll(claims.flatMap((claim) => familyKeysOf(claim)));
       this.#options.wake(gatherer.familyOfOrphan(hold));
     }
@@ -77,24 +77,24 @@ export class Wakes {
     if (type !== "delete") this.#options.machineSeen(family);
     this.#options.wake(family);
     // Claims that this one owns and that do not have its name.
-    const owned = this.#options.world.claims.cache.byIndex("owner", object.metadata.uid ?? "");
+    const owned = this.#options.caches.claims.cache.byIndex("owner", object.metadata.uid ?? "");
     this.#wakeAll(owned.flatMap((claim) => familyKeysOf(claim)));
   }
 
   #onClaim(event: InformerEvent<StoredClaim>): void {
-    const { world, pending } = this.#options;
+    const { caches, pending } = this.#options;
     pending.see(event.object);
     const both = event.type === "update" ? [event.object, event.previous] : [event.object];
     for (const claim of both) {
       this.#wakeAll(familyKeysOf(claim));
       const ownership = ownershipOf(claim);
-      const owner = ownership.kind === "owned" ? world.familyOf(ownership.uid) : undefined;
+      const owner = ownership.kind === "owned" ? caches.familyOf(ownership.uid) : undefined;
       if (owner !== undefined) this.#options.wake(owner);
     }
     if (event.type === "delete") this.#options.claimGone(event.object);
     const { namespace = "" } = event.object.metadata;
     // Somebody may have waited for room.
-    if (event.type === "delete" && world.claimsLeft(namespace) !== undefined) this.#wakeNamespace(namespace);
+    if (event.type === "delete" && caches.claimsLeft(namespace) !== undefined) this.#wakeNamespace(namespace);
   }
 
   #onPod({ metadata }: DeepReadonly<Pod>): void {
@@ -102,23 +102,23 @@ export class Wakes {
     const launched = launchedBy(metadata);
     if (launched !== undefined) this.#options.wake(`${namespace}/${launched.name}`);
     for (const reference of claimReferencesOf({ namespace, name, annotations })) {
-      const claim = this.#options.world.claims.cache.get(`${namespace}/${reference}`);
+      const claim = this.#options.caches.claims.cache.get(`${namespace}/${reference}`);
       const families = claim === undefined ? [holdFamilyOf({ namespace, name: reference })] : familyKeysOf(claim);
       this.#wakeAll(families);
     }
   }
 
   #onDefinition({ object }: InformerEvent<NetworkAttachmentDefinition>): void {
-    const { world, networks } = this.#options;
+    const { caches, networks } = this.#options;
     networks.changed();
     const key = keyOf(object);
-    for (const { cache } of [world.machines, world.instances])
+    for (const { cache } of [caches.machines, caches.instances])
       this.#wakeAll(cache.byIndex("definition", key).map(keyOf));
     const text = object.spec?.config ?? "";
     if (text.includes("primary")) this.#wakeNamespace(object.metadata.namespace ?? "");
     // Its ranges may have moved away from what is held.
     const named = networks.nameIn(object);
-    const claims = named === "" ? [] : world.claims.cache.byIndex("network", named);
+    const claims = named === "" ? [] : caches.claims.cache.byIndex("network", named);
     this.#wakeAll(claims.flatMap((claim) => familyKeysOf(claim)));
   }
 
@@ -132,11 +132,11 @@ export class Wakes {
   }
 
   #wakeNamespace(namespace: string): void {
-    const { world } = this.#options;
-    for (const { cache } of [world.machines, world.instances]) {
+    const { caches } = this.#options;
+    for (const { cache } of [caches.machines, caches.instances]) {
       this.#wakeAll(cache.byIndex("namespace", namespace).map(keyOf));
     }
-    this.#wakeAll(world.claims.cache.byIndex("namespace", namespace).flatMap((claim) => familyKeysOf(claim)));
+    this.#wakeAll(caches.claims.cache.byIndex("namespace", namespace).flatMap((claim) => familyKeysOf(claim)));
   }
 
   #wakeAll(families: readonly string[]): void {

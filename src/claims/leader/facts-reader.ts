@@ -18,7 +18,7 @@ import type { PendingCreates } from "./pending-creates.ts";
 import type { Instance, Machine } from "./trim.ts";
 
 export interface Sources extends Pick<ClaimsOptions, "pods" | "presence" | "definitions" | "clock"> {
-  readonly world: ClaimCaches;
+  readonly caches: ClaimCaches;
   readonly gate: FeatureGate;
   readonly held: ClaimHoldIndex;
   readonly networks: ClaimNetworks;
@@ -60,13 +60,13 @@ export class Gatherer {
   }
 
   objects(family: string): FamilyObjects {
-    const { world, pods, presence, pending } = this.#sources;
+    const { caches, pods, presence, pending } = this.#sources;
     const { namespace = "" } = parseKey(family);
-    const vm = world.machines.cache.get(family);
-    const vmi = world.instances.cache.get(family);
-    const own = [...world.claims.cache.byIndex("family", family), ...pending.of(family)];
+    const vm = caches.machines.cache.get(family);
+    const vmi = caches.instances.cache.get(family);
+    const own = [...caches.claims.cache.byIndex("family", family), ...pending.of(family)];
     const held = this.#heldOf(family, own, [vm?.metadata.uid, vmi?.metadata.uid]);
-    const claims = withNamed(own, held, (key) => world.claims.cache.get(key));
+    const claims = withNamed(own, held, (key) => caches.claims.cache.get(key));
     const named = claims.flatMap(({ metadata }) => pods.cache.byIndex("claim", `${namespace}/${metadata.name ?? ""}`));
     const found = onceEach([...pods.cache.byIndex("launcher", family), ...named], ({ metadata }) => metadata.uid ?? "");
     return {
@@ -75,18 +75,18 @@ export class Gatherer {
       claims,
       pods: found,
       held,
-      lives: (uid) => world.lives(namespace, uid),
+      lives: (uid) => caches.lives(namespace, uid),
       podNamed: (name) => pods.cache.get(`${namespace}/${name}`),
       node: (name) => presence.of(name),
     };
   }
 
   factsOf(family: string, objects: FamilyObjects): FamilyFacts {
-    const { world, networks, pending, clock } = this.#sources;
+    const { caches, networks, pending, clock } = this.#sources;
     const gate = this.#sources.gate.state;
     const { namespace = "", name } = parseKey(family);
     const { vm, vmi, claims } = objects;
-    const left = world.claimsLeft(namespace, pending.count(namespace));
+    const left = caches.claimsLeft(namespace, pending.count(namespace));
     const primary = gate.gate === "on" ? networks.primaryOf(namespace) : undefined;
     return {
       namespace,
@@ -100,11 +100,11 @@ export class Gatherer {
       ...(primary !== undefined && { primary }),
       giverOf: (network) => networks.giverOf(network, namespace),
       lives: objects.lives,
-      ...world.ownersFacts,
+      ...caches.ownersFacts,
       userOf: (user) => userStateOf(user, objects.podNamed(user.name)),
       gate,
       ...(left !== undefined && { claimsLeft: left }),
-      isTerminating: world.isTerminating(namespace),
+      isTerminating: caches.isTerminating(namespace),
       node: objects.node,
       nowMs: clock.wallMs(),
     };
@@ -116,17 +116,17 @@ export class Gatherer {
     claims: readonly DeepReadonly<StoredClaim>[],
     uids: readonly (string | undefined)[],
   ): readonly RecordedHold[] {
-    const { world, held } = this.#sources;
+    const { caches, held } = this.#sources;
     const own = claims.flatMap(({ metadata }) => held.ofClaim(metadata.uid ?? ""));
     const orphans = [...held.ofFamily(family), ...uids.flatMap((uid) => held.ofOwner(uid ?? ""))].filter(({ hold }) => {
-      if (world.claims.cache.byIndex("uid", hold.owner.uid).length > 0) return false;
+      if (caches.claims.cache.byIndex("uid", hold.owner.uid).length > 0) return false;
       return this.familyOfOrphan(hold) === family;
     });
     return onceEach([...own, ...orphans], (each) => each);
   }
 
   familyOfOrphan(hold: Hold): string {
-    return orphansFamily(hold, (uid) => this.#sources.world.familyOf(uid));
+    return orphansFamily(hold, (uid) => this.#sources.caches.familyOf(uid));
   }
 
   #holdOf({ hold, namespace, changedMs }: RecordedHold, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {

@@ -48,7 +48,7 @@ export interface ClaimsOptions {
 
 export class ClaimsLeader {
   readonly #options: ClaimsOptions;
-  readonly #world: ClaimCaches;
+  readonly #caches: ClaimCaches;
   readonly #gate: FeatureGate;
 
   constructor(options: ClaimsOptions) {
@@ -56,24 +56,24 @@ export class ClaimsLeader {
     const { client, clock, log, retryMs, gate = "on", needsLabel = false } = options;
     const onError = (error: Error) => log.warn("following claims and virtual machines", { error });
     const common = { client, clock, onError, ...(retryMs !== undefined && { retryMs }) };
-    this.#world = new ClaimCaches(common);
+    this.#caches = new ClaimCaches(common);
     this.#gate = new FeatureGate({ ...common, mode: gate, needsLabel });
   }
 
   /** On every replica; every cluster has these kinds. */
   get informers() {
-    return [this.#world.namespaces] as const;
+    return [this.#caches.namespaces] as const;
   }
 
   /** On every replica; of kinds that may come later. The definitions are not among them: who shares them follows them. */
   get follows(): readonly Runnable[] {
-    const { machines, instances, claims } = this.#world;
+    const { machines, instances, claims } = this.#caches;
     return [machines.follow, instances.follow, claims.follow, ...this.#gate.follows];
   }
 
   /** Under the lease. */
   readonly lead: Runnable = {
     name: "claims",
-    run: (signal) => new Term(this.#options, this.#world, this.#gate).run(signal),
+    run: (signal) => new Term(this.#options, this.#caches, this.#gate).run(signal),
   };
 }

@@ -17,7 +17,7 @@ import type { ClaimsOptions } from "./leader.ts";
 import type { LedgerPlace, LedgerPlaces } from "./ledger-place.ts";
 
 /** The family changed between the look and the write, or something has to pass first. */
-export class StaleError extends Error {
+export class ClaimChangedError extends Error {
   readonly code = "stale";
   override readonly name = "StaleError";
 }
@@ -74,7 +74,7 @@ async function takeOne(
   const result = await ledgerOf(namespace).take({ domain, address, owner, note }, { signal });
   if (result.outcome === "taken" || result.outcome === "yours") return undefined;
   // The guest of its last owner may still answer: it rests for this claim like for anybody else.
-  if (result.outcome === "cooling") throw new StaleError(`${address} rests.`);
+  if (result.outcome === "cooling") throw new ClaimChangedError(`${address} rests.`);
   const message =
     `${address} stands in the status of this claim and is held for ${describeOwner(result.hold.owner)}: ` +
     `delete one of the two, or take the address out of the status (holdfast who ${address}).`;

@@ -52,7 +52,7 @@ const remembered = 20_000;
 
 export class Term {
   readonly #options: ClaimsOptions;
-  readonly #world: ClaimCaches;
+  readonly #caches: ClaimCaches;
   readonly #gate: FeatureGate;
   readonly #state: SharedState;
   readonly #networks: ClaimNetworks;
@@ -70,16 +70,16 @@ export class Term {
   /** Family -> when its VM or VMI was told of, until it is planned. */
   readonly #seen = new Map<string, number>();
 
-  constructor(options: ClaimsOptions, world: ClaimCaches, gate: FeatureGate) {
+  constructor(options: ClaimsOptions, caches: ClaimCaches, gate: FeatureGate) {
     const { clock, systemNamespace, definitions } = options;
     this.#options = options;
-    this.#world = world;
+    this.#caches = caches;
     this.#gate = gate;
     this.#state = new SharedState(options);
     this.#networks = new ClaimNetworks(definitions, systemNamespace, options.trusted);
-    this.#pending = new PendingCreates(clock, (key) => world.claims.cache.get(key));
+    this.#pending = new PendingCreates(clock, (key) => caches.claims.cache.get(key));
     const held = new ClaimHoldIndex(options);
-    const sources = { ...options, world, gate, held, networks: this.#networks, pending: this.#pending };
+    const sources = { ...options, caches, gate, held, networks: this.#networks, pending: this.#pending };
     this.#gatherer = new Gatherer(sources);
     this.#wakes = new Wakes({
       ...sources,
@@ -96,9 +96,9 @@ export class Term {
     this.#massEnd = new MassEnd({
       clock,
       held: () => held.all(),
-      lives: (uid) => world.familyOf(uid) !== undefined,
-      isNobodyListed: () => world.isNobodyListed,
-      allowed: (namespace) => world.massReleaseOf(namespace),
+      lives: (uid) => caches.familyOf(uid) !== undefined,
+      isNobodyListed: () => caches.isNobodyListed,
+      allowed: (namespace) => caches.massReleaseOf(namespace),
       isAllowed: options.allowMassRelease === true,
       onChange: (stopped, why) => this.#heldBack(stopped, why),
     });
@@ -108,7 +108,7 @@ export class Term {
 
   async run(signal: AbortSignal): Promise<void> {
     const { pods, nodes, pools, reservations, holds, definitions, metrics } = this.#options;
-    const { machines, instances, claims, namespaces } = this.#world;
+    const { machines, instances, claims, namespaces } = this.#caches;
     const followed = [machines, instances, claims, definitions];
     try {
       await Promise.all([
@@ -132,7 +132,7 @@ export class Term {
     this.#wakeAll();
     await Promise.all([
       this.#controller.run(signal),
-      watchExtensions(this.#options, this.#world, signal),
+      watchExtensions(this.#options, this.#caches, signal),
       this.#state.publish(this.#gate, signal),
       this.#sweep(signal),
     ]);
@@ -141,9 +141,9 @@ export class Term {
   async #reconcile(family: string, context: Parameters<Reconcile>[1]): Promise<{ requeueAfterMs: number } | undefined> {
     const seenMs = this.#seen.get(family);
     this.#seen.delete(family);
-    if (!this.#world.isKnown) return { requeueAfterMs: unknownMs };
+    if (!this.#caches.isKnown) return { requeueAfterMs: unknownMs };
     // Without the kind there is nothing to make and nothing that could be read: what is held stays.
-    if (!this.#world.claims.isListed) return undefined;
+    if (!this.#caches.claims.isListed) return undefined;
     const facts = this.#gatherer.facts(family);
     const planned = planFamily(facts);
     const steps = planned.filter((step) => !this.#massEnd.holdsBack(step));

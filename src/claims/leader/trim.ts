@@ -16,7 +16,7 @@ export function trimMachine({ metadata, spec }: Machine): Machine {
     kind: "VirtualMachine",
     metadata: trimMetadata(metadata),
     spec: {
-      ...picked(spec, ["runStrategy", "running"]),
+      ...picked(spec, "runStrategy", "running"),
       template: {
         ...(template?.metadata !== undefined && { metadata: marksOf(template.metadata) }),
         spec: trimSpec(template?.spec),
@@ -32,7 +32,7 @@ export function trimInstance({ metadata, spec, status }: Instance): Instance {
     metadata: trimMetadata(metadata),
     spec: trimSpec(spec),
     status: {
-      ...picked(status, ["phase", "nodeName", "activePods", "virtualMachineRevisionName"]),
+      ...picked(status, "phase", "nodeName", "activePods", "virtualMachineRevisionName"),
       interfaces: named(status?.interfaces).map(({ name, mac }) => ({
         ...(name !== undefined && { name }),
         ...(typeof mac === "string" && { mac }),
@@ -53,11 +53,11 @@ const keptFields = [
 ] as const;
 
 function trimMetadata(metadata: KubeObject["metadata"]): KubeObject["metadata"] {
-  return { ...picked(metadata, keptFields), ...marksOf(metadata) };
+  return { ...picked(metadata, ...keptFields), ...marksOf(metadata) };
 }
 
 function marksOf({ labels, annotations }: Pick<KubevirtMetadata, "labels" | "annotations">) {
-  return { labels: picked(labels, keptLabels), annotations: picked(annotations, keptAnnotations) };
+  return { labels: picked(labels, ...keptLabels), annotations: picked(annotations, ...keptAnnotations) };
 }
 
 /** Others write these, and one odd object must not stop the list of all: what is no network or interface with a name is left out. */

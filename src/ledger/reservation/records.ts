@@ -8,10 +8,9 @@ import { reservationName, reservationNamesToRead } from "../../api/holds/reserva
 import { versionOf } from "../../api/holds/version.ts";
 import { parseDomain } from "../../api/pools/domain.ts";
 import { holds, reservations, stored } from "../../cluster/resources.ts";
-import { picked } from "../../cluster/slice-object.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
-import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
+import { type DeepReadonly, type KubeObject, picked } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
 import { type Address, equal } from "../../net/address.ts";
 import { type HeldObject, readHeld } from "./list-holds.ts";

@@ -2,7 +2,7 @@
 // (docs/decisions/0011). A take is one POST; 409 is followed by a read, which says whose it is. A release is one
 // guarded DELETE, or, where the address is to rest, one guarded PUT. No lock, no leader; the clock only ends a rest.
 // Old IPv6 names: whereabouts names the reservation of fd00::1 `fd00--1`, we name it in full. Two names would be two
-// arbiters, so only the name in full counts, and everything under an old name stands under it too: adoption.ts sees to
+// arbiters, so only the name in full counts, and everything under an old name stands under it too: src/ledger/adoption/adoption.ts sees to
 // that before a pool is handed out of, and while whereabouts is active each take also claims the old name
 // (coexistence/).
 // While whereabouts is active, in this order: our object, the old name, the pool's entry; the first that is another's

@@ -12,7 +12,7 @@ import type { Share, ShareOwner } from "./shares.ts";
 
 export interface SharedSourceParts {
   readonly ledgers: Ledgers;
-  readonly pictures: PoolResolver;
+  readonly poolResolver: PoolResolver;
   readonly held: HoldIndex;
   readonly now: () => number;
   readonly onConflict: () => void;
@@ -37,9 +37,9 @@ export class SharedSource implements AddressSource {
 
   async open(): Promise<OpenSource> {
     const { share, claim, signal } = this.#order;
-    const { ledgers, pictures, history, now } = this.#parts;
+    const { ledgers, poolResolver, history, now } = this.#parts;
     const { namespace } = share;
-    const open = await pictures.open(share, signal);
+    const open = await poolResolver.open(share, signal);
     const { pool, picture, name } = open;
     const { domain, crowd } = picture;
     this.#round += 1;
@@ -68,7 +68,7 @@ export class SharedSource implements AddressSource {
     // What the ledger itself has just said of the one address that was asked for needs no second look.
     const isCertain = refusal.conflicts > 0 ? share.want.kind === "given" : this.#round > 1;
     if (isCertain || this.#round === roundsMax || !mayChange(refusal)) throw refused(share, refusal);
-    await this.#parts.pictures.refresh(share.namespace, this.#startedMs, signal);
+    await this.#parts.poolResolver.refresh(share.namespace, this.#startedMs, signal);
   }
 
   /** A pause counts from now on also for who was on the way, and by a pool that must be adopted anew nothing is taken. */
@@ -76,7 +76,7 @@ export class SharedSource implements AddressSource {
     const reason = this.#parts.paused();
     if (reason !== "")
       throw new LedgerError("unavailable", `handing out is paused: ${reason}. It goes on by itself when that is over.`);
-    if (this.#parts.pictures.find(picture.namespace, picture.domain) !== picture) throw stateChanged();
+    if (this.#parts.poolResolver.find(picture.namespace, picture.domain) !== picture) throw stateChanged();
   }
 
   #told({ picture }: OpenPool, outcome: TakeOutcome, onNew: (version: string | undefined) => void): void {

@@ -32,7 +32,7 @@ let paused: string;
 /** Called when the ledger is asked, before it does anything. */
 let onTake: () => void;
 let onList: () => void;
-let pictures: PoolResolver;
+let poolResolver: PoolResolver;
 let held: HoldIndex;
 let sourceOf: (order: TakeOrder) => AddressSource;
 const order = { share, network: "net", lookFirst: false, onLost: () => {}, signal };
@@ -47,7 +47,7 @@ beforeEach(() => {
     return Promise.resolve({ items: [] });
   };
   const client = { list } as unknown as KubeClient;
-  pictures = new PoolResolver({
+  poolResolver = new PoolResolver({
     client,
     held,
     pace: new RetryPause(realClock, () => 0),
@@ -73,7 +73,7 @@ beforeEach(() => {
   const sliced = { ledgers, held, clock, obstacle } as unknown as SlicedSourceParts;
   const calm = { onConflict: () => {}, paused: () => paused };
   const history = { expect: () => () => {}, reached: () => {} };
-  const shared = { ledgers, pictures, held, now, history, ...calm };
+  const shared = { ledgers, poolResolver, held, now, history, ...calm };
   sourceOf = (asked) =>
     asked.share.slice === undefined
       ? new SharedSource(shared, asked)
@@ -84,7 +84,7 @@ const others = () => [...store.holds.values()].filter((hold) => hold.owner.name 
 
 describe("nothing is taken", () => {
   it("by a pool that was opened before the state changed: it may have to be adopted first", async () => {
-    onList = () => pictures.forget(); // the first list of the picture is under way
+    onList = () => poolResolver.forget(); // the first list of the picture is under way
     await expect(taken(order)).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(/changed/) as string,
@@ -106,7 +106,7 @@ describe("nothing is taken", () => {
       address: next(first.hold.address)!,
       owner: owner("b"),
     });
-    onTake = () => pictures.forget();
+    onTake = () => poolResolver.forget();
     await expect(taken(order)).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(/changed/) as string,

@@ -36,7 +36,7 @@ export function assembleClaims(options: {
   readonly node: string;
   readonly state: Pick<SharedState, "claims" | "claimObstacle" | "paused">;
   readonly ledgers: Ledgers;
-  readonly pictures: PoolResolver;
+  readonly poolResolver: PoolResolver;
   /** How long an ADD waits for its claim. Default: 25 s. */
   readonly waitMs?: number | undefined;
   /** Absent: nobody is fenced. */

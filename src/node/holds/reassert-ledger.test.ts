@@ -103,7 +103,7 @@ beforeEach(() => {
       move: async (each) => each,
     },
     intents: { get: () => (promised ? ({} as never) : undefined) },
-    pictures: { find: () => undefined },
+    poolResolver: { find: () => undefined },
     inSlice: async () => (broken === undefined ? inSlice : Promise.reject(broken)),
     cooldownMs: 0,
     vouchMs: () => 900_000,

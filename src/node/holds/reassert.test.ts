@@ -59,7 +59,7 @@ async function made(listed: ReadonlyMap<PlaceKey, Hold>, given: Given = {}): Pro
       isThere: async () => true,
     },
     intents: { get: () => undefined },
-    pictures: { find: () => undefined },
+    poolResolver: { find: () => undefined },
     inSlice: async () => undefined,
     cooldownMs: 0,
     vouchMs: () => 900_000,

@@ -31,7 +31,7 @@ export interface ReassertOptions extends Pick<DaemonOptions, "client" | "node" |
   readonly held: HoldIndex;
   readonly sandboxes: Pick<Sandboxes, "all" | "get" | "forget" | "move" | "isThere">;
   readonly intents: Pick<Intents, "get">;
-  readonly pictures: Pick<PoolResolver, "find">;
+  readonly poolResolver: Pick<PoolResolver, "find">;
   /** Who has the address out of a node's slice, where its range was cut. */
   readonly inSlice: (place: HoldPlace, signal: AbortSignal) => Promise<Hold | undefined>;
   /** Longer than between two rounds. */
@@ -230,7 +230,7 @@ export class Reassert {
   }
 
   #learn(namespace: string, hold: Hold): void {
-    const picture = this.#options.pictures.find(namespace, hold.domain);
+    const picture = this.#options.poolResolver.find(namespace, hold.domain);
     if (hold.owner.kind === "claim") return picture?.met(hold);
     this.#options.held.put({ namespace, hold });
     picture?.took(hold);

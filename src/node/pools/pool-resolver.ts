@@ -63,7 +63,7 @@ export class PoolResolver {
   readonly #places = new SingleFlight<PoolPlace>();
   readonly #warned = new Set<string>();
   /** namespace, domain -> its picture */
-  readonly #pictures = new Map<string, DomainCache>();
+  readonly #poolResolver = new Map<string, DomainCache>();
   /** namespace, pool -> a pool whose picture came from a map */
   readonly #mapped = new Map<string, { picture: DomainCache; name: string; range: Prefix }>();
   /** namespace/pool -> the map that was read last: finding the pool and filling its picture need one read, not two */
@@ -82,11 +82,11 @@ export class PoolResolver {
   }
 
   all(): IterableIterator<DomainCache> {
-    return this.#pictures.values();
+    return this.#poolResolver.values();
   }
 
   find(namespace: string, domain: Domain): DomainCache | undefined {
-    return this.#pictures.get(`${namespace} ${domain}`);
+    return this.#poolResolver.get(`${namespace} ${domain}`);
   }
 
   /** What is freed is remembered where nothing has been handed out yet, too: its owner may ask for it next. */
@@ -145,7 +145,7 @@ export class PoolResolver {
     this.#maps.clear();
     this.#opened.clear();
     this.#listed.clear();
-    this.#pictures.clear();
+    this.#poolResolver.clear();
   }
 
   async #fill(picture: DomainCache, share: Share, name: string | undefined, signal: AbortSignal): Promise<void> {
@@ -257,7 +257,7 @@ export class PoolResolver {
     const found = Map.groupBy(listed, ({ hold }) => hold.domain);
     if (this.#options.coexistence()) await this.#listEntries(namespace, found, signal);
     this.#listed.set(namespace, { startedMs, tookMs: clock.wallMs() - startedMs });
-    for (const picture of this.#pictures.values()) {
+    for (const picture of this.#poolResolver.values()) {
       if (picture.namespace === namespace) picture.replace(found.get(picture.domain) ?? [], startedMs);
     }
   }
@@ -277,12 +277,12 @@ export class PoolResolver {
 
   #pictureOf(namespace: string, domain: Domain): DomainCache {
     const key = `${namespace} ${domain}`;
-    const known = this.#pictures.get(key);
+    const known = this.#poolResolver.get(key);
     if (known !== undefined) return known;
     const { held, clock, daemons } = this.#options;
     const now = () => clock.wallMs();
     const picture = new DomainCache({ namespace, domain, held, now, crowd: new CandidateSpread({ now, daemons }) });
-    this.#pictures.set(key, picture);
+    this.#poolResolver.set(key, picture);
     return picture;
   }
 }

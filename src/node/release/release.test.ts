@@ -56,14 +56,14 @@ const memory = () => new MemoryLedger(store, { now, fault: () => faults.shift() 
 /** A node's releases, on a ledger that may do something between two calls. */
 function releasesOn(ledger: AmendableLedger): Releases {
   const findLegacy = () => Promise.resolve([]);
-  const pictures = {
+  const poolResolver = {
     find: () => picture,
     released: (_namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey) =>
       picture.released(hold.address, hold.owner, cooldownMs, lastOwner),
   } as unknown as PoolResolver;
   const sliced = { ofAttachment: () => [] };
   const slicedPools = { released: () => {} };
-  return new Releases({ ledgers: new Ledgers(() => ledger), held, pictures, findLegacy, sliced, slicedPools });
+  return new Releases({ ledgers: new Ledgers(() => ledger), held, poolResolver, findLegacy, sliced, slicedPools });
 }
 
 /** Once, before or after a release is carried out. */

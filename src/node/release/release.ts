@@ -13,7 +13,7 @@ import type { SlicedPools } from "../pools/sliced-pools.ts";
 import type { SliceFacade } from "../slices/slice-facade.ts";
 import type { Intent } from "./intents.ts";
 
-export interface ReleasesOptions extends Pick<SharedSourceParts, "ledgers" | "held" | "pictures"> {
+export interface ReleasesOptions extends Pick<SharedSourceParts, "ledgers" | "held" | "poolResolver"> {
   readonly findLegacy: (intent: Intent, signal: AbortSignal) => Promise<RecordedHold[]>;
   readonly sliced: Pick<SliceFacade, "ofAttachment">;
   readonly slicedPools: Pick<SlicedPools, "released">;
@@ -87,7 +87,7 @@ export class Releases {
     const { namespace, domain, owner } = target;
     const holds = await this.#options.ledgers.of(namespace, domain).find(domain, ownerKey(owner), { signal });
     // Never written: what the request had marked in the picture is free again.
-    if (holds.length === 0) this.#options.pictures.find(namespace, domain)?.unmark(owner);
+    if (holds.length === 0) this.#options.poolResolver.find(namespace, domain)?.unmark(owner);
     return holds.filter((hold) => isOf(hold, { containerId, interfaceName })).map((hold) => ({ namespace, hold }));
   }
 
@@ -101,17 +101,17 @@ export class Releases {
     const { domain, address } = hold;
     if (isSliceDomain(domain)) return this.#options.slicedPools.released(hold, cooldownMs, lastOwner);
     this.#options.held.delete({ namespace, domain, address });
-    this.#options.pictures.released(namespace, hold, cooldownMs, lastOwner);
+    this.#options.poolResolver.released(namespace, hold, cooldownMs, lastOwner);
   }
 
   /** It is another's by now, or a later sandbox's: this node forgets it only where another node wrote it. */
   #lost(namespace: string, hold: Hold, now: Hold): void {
-    const { held, pictures } = this.#options;
+    const { held, poolResolver } = this.#options;
     const { domain, address } = hold;
     if (held.get({ namespace, domain, address })?.hold.version !== hold.version) return;
     held.delete({ namespace, domain, address });
-    pictures.find(namespace, domain)?.released(address, hold.owner, 0);
-    pictures.find(namespace, domain)?.met(now);
+    poolResolver.find(namespace, domain)?.released(address, hold.owner, 0);
+    poolResolver.find(namespace, domain)?.met(now);
   }
 }
 

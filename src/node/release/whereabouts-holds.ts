@@ -17,7 +17,7 @@ import type { PoolResolverOptions } from "../pools/pool-resolver.ts";
 import type { Intent, IntentPool } from "./intents.ts";
 
 interface LegacyOptions
-  extends Pick<SharedSourceParts, "ledgers" | "pictures">, Pick<PoolResolverOptions, "client" | "coexistence"> {
+  extends Pick<SharedSourceParts, "ledgers" | "poolResolver">, Pick<PoolResolverOptions, "client" | "coexistence"> {
   /** Where whereabouts keeps its pools: as it is known now, since a DEL may have come before the state did. */
   readonly poolNamespace: () => string;
 }
@@ -29,7 +29,7 @@ export async function findLegacy(options: LegacyOptions, intent: Intent, signal:
 }
 
 async function inPool(
-  { client, ledgers, pictures, coexistence }: LegacyOptions,
+  { client, ledgers, poolResolver, coexistence }: LegacyOptions,
   attachment: Attachment,
   pool: IntentPool,
   signal: AbortSignal,
@@ -45,7 +45,7 @@ async function inPool(
   const own = entries.filter(({ owner }) => isOf(owner, attachment));
   if (own.length === 0) return [];
   // Adopted: every entry has its hold now, and the hold is what is released. Not so while whereabouts is active.
-  const { domain } = await pictures.placeOf(use, signal);
+  const { domain } = await poolResolver.placeOf(use, signal);
   const ledger = ledgers.of(namespace, domain);
   const holds = await Promise.all(own.map(({ owner }) => ledger.find(domain, ownerKey(owner), { signal })));
   const found = own.map(({ address }, index) => holds[index]!.filter((hold) => equal(hold.address, address)));

@@ -27,7 +27,7 @@ const parallel = 8;
 const roundMax = 2000;
 
 type Reservation = DeepReadonly<StoredReservation>;
-type Known = Pick<PoolCaches, "roster" | "reservations">;
+type Known = Pick<PoolCaches, "holdsByPool" | "reservations">;
 
 export class CoexistenceFinalizers {
   readonly #options: KeptHoldsOptions;
@@ -45,10 +45,10 @@ export class CoexistenceFinalizers {
 
   /** How many were written. */
   async round(signal: AbortSignal): Promise<number> {
-    const { coexistence, isPaused, world, log } = this.#options;
+    const { coexistence, isPaused, caches, log } = this.#options;
     const isActive = coexistence();
     let written = 0;
-    const due: Iterable<[Reservation, PoolHold | undefined]> = isActive ? bareHolds(world) : leftovers(world);
+    const due: Iterable<[Reservation, PoolHold | undefined]> = isActive ? bareHolds(caches) : leftovers(caches);
     await inParallel(parallel, due, async ([object, held]) => {
       if (signal.aborted || coexistence() !== isActive || (await isPaused?.(signal)) === true) return;
       try {
@@ -102,9 +102,9 @@ export class CoexistenceFinalizers {
 }
 
 /** Reservations of ours that somebody holds, without all that they should have while whereabouts is active. */
-export function bareHolds({ roster, reservations: followed }: Known): [Reservation, PoolHold][] {
+export function bareHolds({ holdsByPool, reservations: followed }: Known): [Reservation, PoolHold][] {
   const bare: [Reservation, PoolHold][] = [];
-  for (const held of roster.all()) {
+  for (const held of holdsByPool.all()) {
     const { kind, namespace, name, cooling, hold } = held;
     if (kind !== reservations.kind || cooling !== undefined) continue;
     const object = followed.cache.get(`${namespace}/${name}`);

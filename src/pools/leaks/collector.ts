@@ -89,17 +89,17 @@ export class LeakCollector {
 
   /** What is due by the caches; undefined where nothing may be freed. */
   #observe(): { held: PoolHold; doubles: readonly PoolHold[] }[] | undefined {
-    const { world, clock } = this.#options;
-    if (!world.informers.every(({ hasSynced }) => hasSynced)) return undefined;
-    world.refreshPools();
+    const { caches, clock } = this.#options;
+    if (!caches.informers.every(({ hasSynced }) => hasSynced)) return undefined;
+    caches.refreshPools();
     const nowMs = clock.monotonicMs();
-    const nodes = nodesOf(world.presence.judge, world.nodes.cache.list(), world.leases.cache.list());
-    const known = { pods: world.pods.cache, statefulSets: world.statefulSets.cache };
+    const nodes = nodesOf(caches.presence.judge, caches.nodes.cache.list(), caches.leases.cache.list());
+    const known = { pods: caches.pods.cache, statefulSets: caches.statefulSets.cache };
     const doubles = this.#doubles();
     const due: { held: PoolHold; doubles: readonly PoolHold[] }[] = [];
     const existing = new Set<string>();
     let holds = 0;
-    for (const held of world.roster.all()) {
+    for (const held of caches.holdsByPool.all()) {
       if (held.cooling !== undefined) continue;
       holds += 1;
       existing.add(heldKey(held));
@@ -135,16 +135,16 @@ export class LeakCollector {
 
   /** The object's key -> the owner's holds in one pool, where there are several. */
   #doubles(): Map<string, readonly PoolHold[]> {
-    const { roster } = this.#options.world;
+    const { holdsByPool } = this.#options.caches;
     const found = new Map<string, readonly PoolHold[]>();
-    for (const all of doublesOf(roster.all(), roster.pools).values())
+    for (const all of doublesOf(holdsByPool.all(), holdsByPool.pools).values())
       for (const each of all) found.set(heldKey(each), all);
     return found;
   }
 
   async #free(held: PoolHold, doubles: readonly PoolHold[], about: object, signal: AbortSignal): Promise<void> {
-    const { world, client, clock, cooldownMs, ledgerOf, log, onFreed } = this.#options;
-    const { systemNamespace, presence } = world;
+    const { caches, client, clock, cooldownMs, ledgerOf, log, onFreed } = this.#options;
+    const { systemNamespace, presence } = caches;
     const asking = { client, systemNamespace, judge: presence.judge, signal };
     const facts = await liveFacts(asking, held, { lastNode: this.#observations.lastNode(held), doubles });
     const nowMs = clock.monotonicMs();

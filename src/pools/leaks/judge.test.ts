@@ -15,7 +15,7 @@ const hash = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
 const kept: HeldParts = { note: { keeper: "statefulset/web" } };
 const set = (replicas: number, start = 0) => ({ start, replicas, isTerminating: false });
 
-type Story = readonly [story: string, held: HeldParts, world: World, verdict: "keep" | LeakReason];
+type Story = readonly [story: string, held: HeldParts, caches: World, verdict: "keep" | LeakReason];
 
 const stories: readonly Story[] = [
   ["its pod runs", {}, { pod: podOf() }, "keep"],
@@ -119,8 +119,8 @@ const stories: readonly Story[] = [
 
 describe("a hold that its node's daemon vouches for, as the API server has forgotten its pod", () => {
   const vouched = { note: { vouched: "900 2026-01-01T00:00:00.000Z" } };
-  const at = (ms: number, world: World = {}, parts: HeldParts = vouched) =>
-    judge(heldOf(parts), factsOf(world), longAgo, ms).verdict;
+  const at = (ms: number, caches: World = {}, parts: HeldParts = vouched) =>
+    judge(heldOf(parts), factsOf(caches), longAgo, ms).verdict;
 
   it("is not freed before that has lasted without being said anew", () => {
     expect([at(899_999), at(900_000)]).toEqual(["suspect", "free"]);
@@ -136,18 +136,18 @@ describe("a hold that its node's daemon vouches for, as the API server has forgo
 
   it("is so too where a StatefulSet keeps it that the API server has forgotten, or that was smaller then", () => {
     const both = { note: { ...kept.note, ...vouched.note } };
-    for (const world of [{}, { statefulSet: set(0) }]) {
-      expect([at(899_999, world, both), at(900_000, world, both)]).toEqual(["suspect", "free"]);
-      expect(at(defaultLimits.keeperGraceMs, { ...world, nodes: { n1: "fenced" } }, both), "off").toBe("free");
+    for (const caches of [{}, { statefulSet: set(0) }]) {
+      expect([at(899_999, caches, both), at(900_000, caches, both)]).toEqual(["suspect", "free"]);
+      expect(at(defaultLimits.keeperGraceMs, { ...caches, nodes: { n1: "fenced" } }, both), "off").toBe("free");
     }
   });
 });
 
 describe("judge", () => {
-  it.each(stories)("%s", (_story, parts, world, expected) => {
+  it.each(stories)("%s", (_story, parts, caches, expected) => {
     const held = heldOf(parts);
-    const first = judge(held, factsOf(world), undefined, nowMs);
-    const second = judge(held, factsOf(world), longAgo, nowMs);
+    const first = judge(held, factsOf(caches), undefined, nowMs);
+    const second = judge(held, factsOf(caches), longAgo, nowMs);
     if (expected === "keep") {
       expect(first.verdict).toBe("keep");
       expect(second.verdict).toBe("keep");
@@ -168,8 +168,8 @@ describe("judge", () => {
   });
 
   it("a StatefulSet has its grace, a stranded pod has too", () => {
-    const at = (parts: HeldParts, world: World, ms: number) =>
-      judge(heldOf(parts), factsOf(world), { version: "o@1", firstMs: 0 }, ms).verdict;
+    const at = (parts: HeldParts, caches: World, ms: number) =>
+      judge(heldOf(parts), factsOf(caches), { version: "o@1", firstMs: 0 }, ms).verdict;
     expect(at(kept, {}, defaultLimits.keeperGraceMs - 1)).toBe("suspect");
     expect(at({}, { pod: podOf(), nodes: { n1: "fenced" } }, defaultLimits.strandedGraceMs - 1)).toBe("suspect");
     expect(at({}, { pod: podOf({ isTerminating: true }), nodes: { n1: "fenced" } }, defaultLimits.observeMs)).toBe(

@@ -8,7 +8,7 @@ import { unless } from "../../kube/unless.ts";
 import { removeObject } from "../../ledger/reservation/guarded-delete.ts";
 import { everyRound, type Work } from "../rounds.ts";
 
-export interface SweeperOptions extends Omit<Work, "world"> {
+export interface SweeperOptions extends Omit<Work, "caches"> {
   /** Where pools are or may be. A namespace that nothing names any more is the garbage collection's alone. */
   readonly namespaces: () => Iterable<string>;
 }

@@ -66,15 +66,15 @@ export class MirrorWriter {
   }
 
   readonly reconcile: Reconcile = async (key, { signal }) => {
-    const { world, clock, isPaused } = this.#options;
+    const { caches, clock, isPaused } = this.#options;
     if ((await isPaused?.(signal)) === true) return { requeueAfterMs: intervalMs };
-    world.refreshPools();
+    caches.refreshPools();
     const earlyMs = this.#firstMs + firstLookMs - clock.monotonicMs();
-    if (earlyMs > 0 && !this.#options.coexistence() && world.roster.sizeOf(key) > many)
+    if (earlyMs > 0 && !this.#options.coexistence() && caches.holdsByPool.sizeOf(key) > many)
       return { requeueAfterMs: earlyMs };
-    const pool = world.pool(key);
-    const range = world.roster.pools.get(key);
-    if (world.pools.cache.get(key) === undefined) return this.#forget(key, signal);
+    const pool = caches.pool(key);
+    const range = caches.holdsByPool.pools.get(key);
+    if (caches.pools.cache.get(key) === undefined) return this.#forget(key, signal);
     // A pool that cannot be read shows nothing until it is corrected; `holdfast check` says what is wrong.
     if (pool === undefined || range === undefined) return undefined;
     const waitMs = (this.#lookedMs.get(key) ?? -intervalMs) + intervalMs - clock.monotonicMs();
@@ -95,8 +95,8 @@ export class MirrorWriter {
 
   /** True if nothing is left to write. */
   async #show(pool: IPPool, range: PoolRange, signal: AbortSignal): Promise<boolean> {
-    const { world, clock, coexistence, leaksHeldBack, uses, entriesMax, onTotals } = this.#options;
-    const all = world.roster.of(range.key);
+    const { caches, clock, coexistence, leaksHeldBack, uses, entriesMax, onTotals } = this.#options;
+    const all = caches.holdsByPool.of(range.key);
     const held = all.filter(({ cooling }) => cooling === undefined);
     const isCoexisting = coexistence();
     const plan = planMirror(pool, held, { coexistence: isCoexisting, ...(entriesMax !== undefined && { entriesMax }) });

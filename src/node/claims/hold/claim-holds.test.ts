@@ -57,11 +57,11 @@ function renew(): void {
   faults = [];
   ledger = new MemoryLedger(store, { now: () => 1, fault: () => faults.shift() });
   const picture = { domain, met: () => {} };
-  const pictures = { open: async () => ({ picture, pool: undefined, name: "ns/pool" }) } as unknown as PoolResolver;
+  const poolResolver = { open: async () => ({ picture, pool: undefined, name: "ns/pool" }) } as unknown as PoolResolver;
   paused = "";
   existing = new Set();
   const isGone = async ({ uid }: ClaimOwner) => !existing.has(uid);
-  holds = new ClaimHolds({ ledgers: new Ledgers(() => ledger), pictures, paused: () => paused, isGone });
+  holds = new ClaimHolds({ ledgers: new Ledgers(() => ledger), poolResolver, paused: () => paused, isGone });
 }
 beforeEach(renew);
 

@@ -26,7 +26,7 @@ import { hasRoom, type LiveUser } from "./users.ts";
 
 export interface ClaimHoldsOptions extends Pick<Quest, "paused" | "isGone"> {
   readonly ledgers: Pick<Ledgers, "shared">;
-  readonly pictures: Pick<PoolResolver, "open">;
+  readonly poolResolver: Pick<PoolResolver, "open">;
 }
 
 /** How often a hold may change between the count and the write, or an answer be lost: each time somebody else came or went. */
@@ -98,7 +98,7 @@ export class ClaimHolds {
     signal: AbortSignal,
     find: (quest: Quest) => Promise<Hold | undefined>,
   ): Promise<RecordedHold | undefined> {
-    const { picture } = await this.#options.pictures.open(share, signal);
+    const { picture } = await this.#options.poolResolver.open(share, signal);
     const hold = await find(this.#quest(share, picture.domain, use, signal));
     if (hold === undefined) return undefined;
     picture.met(hold);
@@ -143,7 +143,7 @@ export class ClaimHolds {
   async assertMacFree(shares: readonly Share[], use: ClaimUse, mayBeOld: boolean, signal: AbortSignal): Promise<void> {
     if (use.mac === undefined) return;
     for (const share of shares) {
-      const { picture } = await this.#options.pictures.open(share, signal);
+      const { picture } = await this.#options.poolResolver.open(share, signal);
       const ledger = this.#options.ledgers.shared(share.namespace);
       await assertMacFree({ ledger, domain: picture.domain, share, mayBeOld, signal }, use);
     }
