@@ -108,10 +108,11 @@ export class ClaimCaches {
     return this.namespaces.cache.get(namespace)?.metadata.deletionTimestamp !== undefined;
   }
 
-  /** Addresses freed at once: by an operator's word, or all where it was seen being deleted. One that is missing may not be restored yet: none. */
-  massReleaseOf(namespace: string): number {
+  /** Addresses freed at once: by an operator's word, or all where it was seen being deleted. Undefined: it is missing, and may not be restored yet. */
+  massReleaseOf(namespace: string): number | undefined {
     if (this.#deleted.has(namespace)) return Number.POSITIVE_INFINITY;
-    return countIn(this.namespaces.cache.get(namespace)?.metadata.annotations, massReleaseAnnotation) ?? 0;
+    const found = this.namespaces.cache.get(namespace);
+    return found && (countIn(found.metadata.annotations, massReleaseAnnotation) ?? 0);
   }
 
   get isNobodyListed(): boolean {

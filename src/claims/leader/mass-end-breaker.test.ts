@@ -157,6 +157,23 @@ it("is told once when it begins, and once when the VMs are back", async () => {
   expect(told.slice(1)).toEqual(["shop: "]);
 });
 
+it("says of a namespace that is missing what helps there: it has no annotations", () => {
+  const { made, told } = massEnd({ shop: [60, 0] }, { allowed: () => undefined });
+  expect(made.holdsBack(release("dead"))).toBe(true);
+  expect(told).toEqual([
+    expect.stringMatching(/^shop: .*is missing too.* kubectl create namespace shop, then delete it/),
+  ]);
+  const other = massEnd(
+    { shop: [60, 0], bank: [60, 0], post: [60, 0] },
+    { allowed: (name) => (name === "bank" ? undefined : 0) },
+  );
+  other.made.holdsBack(release("dead"));
+  expect(other.told).toContainEqual(
+    expect.stringMatching(/^: .* annotate the namespaces \(make those that are missing/),
+  );
+  expect(other.told).toContainEqual(expect.stringMatching(/^shop: .* kubectl annotate --overwrite namespace shop/));
+});
+
 it("says of a list in doubt how much is missing, and goes on when it is back", async () => {
   const { made, told, all, clock } = massEnd({ shop: [40, 0], bank: [60, 0] });
   made.holdsBack(release("dead"));

@@ -17,8 +17,8 @@ export interface MassEndOptions {
   readonly lives: (uid: string) => boolean;
   /** No VM and no VMI is listed. */
   readonly isNobodyListed: () => boolean;
-  /** How many addresses of a namespace may be lost at once by an operator's word. */
-  readonly allowed: (namespace: string) => number;
+  /** How many addresses of a namespace may be lost at once by an operator's word. Undefined: there is no such namespace. */
+  readonly allowed: (namespace: string) => number | undefined;
   readonly isAllowed: boolean;
   /** `namespace` is empty where it is about all of them. `why` is empty: it goes on. */
   readonly onChange: (namespace: string, why: string) => void;
@@ -55,11 +55,11 @@ export class MassEnd {
   }
 
   #look(): void {
-    const { clock, isNobodyListed, onChange } = this.#options;
+    const { clock, isNobodyListed, allowed, onChange } = this.#options;
     if (clock.monotonicMs() - this.#countedMs < countEveryMs) return;
     this.#countedMs = clock.monotonicMs();
     const before = this.#stopped;
-    this.#stopped = stoppedBy(this.#losses(), isNobodyListed());
+    this.#stopped = stoppedBy(this.#losses(), isNobodyListed(), (namespace) => allowed(namespace) === undefined);
     for (const [namespace, why] of this.#stopped) if (!before.has(namespace)) onChange(namespace, why);
     for (const namespace of before.keys()) if (!this.#stopped.has(namespace)) onChange(namespace, "");
   }
@@ -74,25 +74,33 @@ export class MassEnd {
       loss.held += 1;
       if (uid !== undefined && !lives(uid)) loss.lost += 1;
     }
-    for (const [namespace, loss] of losses) if (loss.lost > 0 && loss.lost <= allowed(namespace)) loss.lost = 0;
+    for (const [namespace, loss] of losses) if (loss.lost > 0 && loss.lost <= (allowed(namespace) ?? 0)) loss.lost = 0;
     return losses;
   }
 }
 
-function stoppedBy(losses: ReadonlyMap<string, Loss>, isNobodyListed: boolean): ReadonlyMap<string, string> {
+function stoppedBy(
+  losses: ReadonlyMap<string, Loss>,
+  isNobodyListed: boolean,
+  isMissing: (namespace: string) => boolean,
+): ReadonlyMap<string, string> {
   const stopped = new Map<string, string>();
   for (const [namespace, { held, lost }] of losses) {
     if (heldBack(lost, held) === undefined) continue;
-    const word = `kubectl annotate --overwrite namespace ${namespace} ${massReleaseAnnotation}=${lost}`;
     const what = `the VMs of ${lost} of ${held} addresses of namespace ${namespace} seem to be gone at once`;
-    stopped.set(namespace, `${what}: nothing of theirs is freed. If they were deleted: ${word}.`);
+    const word = isMissing(namespace)
+      ? `The namespace is missing too: if it is being restored, wait; if it was deleted, kubectl create namespace ${namespace}, then delete it again`
+      : `If they were deleted: kubectl annotate --overwrite namespace ${namespace} ${massReleaseAnnotation}=${lost}`;
+    stopped.set(namespace, `${what}: nothing of theirs is freed. ${word}.`);
   }
   const all = [...losses.values()].toSorted((a, b) => b.lost - a.lost);
   if (!isInDoubt(all, isNobodyListed)) return stopped;
   const { lost, held } = sum(all);
   const count = all.filter((each) => each.lost > 0).length;
   const what = `the VMs of ${lost} of ${held} addresses in ${count === 1 ? "1 namespace" : `${count} namespaces`} seem to be gone at once`;
-  const word = "annotate the namespaces, or start the controller with --allow-mass-release";
+  const some = [...losses].some(([namespace, each]) => each.lost > 0 && isMissing(namespace));
+  const again = some ? " (make those that are missing, and delete them, again)" : "";
+  const word = `annotate the namespaces${again}, or start the controller with --allow-mass-release`;
   return stopped.set(everywhere, `${what}: no claim of a VM that is gone is ended. If they were deleted: ${word}.`);
 }
 
