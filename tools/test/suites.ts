@@ -16,9 +16,10 @@ export interface Suite {
   readonly kube?: readonly ProgramName[];
   /**
    * How many of its files run at once. `together`: as many as there are cores. `crowd`: six, since they mostly wait and start few processes.
-   * `few`: three, since each starts programs that load the machine. `nodes`: two, since they load it with nodes and pods, beside all the others.
+   * `few`: four, since each starts programs that load the machine. Beside all these, `nodes`: two, since they load it with nodes and pods; and then
+   * `late`: three.
    */
-  readonly at: "together" | "crowd" | "few" | "nodes";
+  readonly at: "together" | "crowd" | "few" | "nodes" | "late";
   /** A required suite that is skipped makes CI fail. */
   readonly required: boolean;
 }
@@ -57,7 +58,7 @@ export const suites: readonly Suite[] = [
       "programs as processes, compiled, stopped and killed: the shim, the embedded API, migrations; Debian's kubectl and host-local",
     debian: [...shimDebianPackages, "containernetworking-plugins", "openssl", "strace"],
     unpacked: ["kubernetes-client"],
-    at: "few",
+    at: "late",
     required: true,
   },
   {
@@ -73,7 +74,7 @@ export const suites: readonly Suite[] = [
     about: "namespaces, packet sockets and probes on a real Ethernet of bridges and macvlans",
     debian: ["iproute2"],
     root: true,
-    at: "few",
+    at: "late",
     required: true,
   },
   {
@@ -82,7 +83,7 @@ export const suites: readonly Suite[] = [
     debian: [...labDebianPackages, ...shimDebianPackages, "conmon", "podman"],
     root: true,
     kube: [...controlPlane, "cnitool"],
-    at: "few",
+    at: "late",
     required: true,
   },
   {
