@@ -8,14 +8,12 @@ import { ClaimMetrics } from "../claims/leader/metrics.ts";
 import { ClaimsWebhook, type ClaimsWebhookOptions, ReviewMetrics } from "../claims/webhook/server.ts";
 import { DefinitionInformer } from "../cluster/definition-informer.ts";
 import { defaultRules, type FenceRules } from "../cluster/fencing.ts";
+import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import type { Clock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/events.ts";
 import type { Elector } from "../kube/leader.ts";
 import { Manager, type ManagerOptions } from "../kube/process/manager.ts";
-import type { KubeMetrics } from "../kube/process/metrics.ts";
 import type { Runnable } from "../kube/process/stages.ts";
-import type { KubeClient } from "../kube/rest.ts";
-import type { Log } from "../log/log.ts";
 import { PoolCaches } from "../pools/caches.ts";
 import { type LeaderOptions, PoolsLeader } from "../pools/leader.ts";
 import { PoolMetrics } from "../pools/metrics.ts";
@@ -26,13 +24,10 @@ type ReconcilerName = "pools" | "slices" | "claims";
 
 export interface ControllerOptions
   extends
+    Pick<ReconcilerOptions, "client" | "clock" | "log" | "systemNamespace" | "kubeMetrics">,
     Pick<LeaderOptions, "limits" | "allowMassRelease" | "lookBackMs" | "whereaboutsNamespaces">,
     Pick<SlicesOptions, "cutRules">,
     Pick<ClaimsOptions, "trusted" | "gate" | "needsLabel" | "retryMs"> {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly systemNamespace: string;
   /** Of networks that name none. */
   readonly cooldownMs: number;
   /** In events: which replica says it. */
@@ -47,7 +42,6 @@ export interface ControllerOptions
   readonly webhook?: Pick<ClaimsWebhookOptions, "port" | "host" | "names">;
   /** Absent: nothing is measured. */
   readonly registry?: Registry;
-  readonly kubeMetrics?: KubeMetrics;
   /** What fails in the background, beside the log. */
   readonly onError?: (error: Error) => void;
 }

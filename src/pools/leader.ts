@@ -1,9 +1,7 @@
 // The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
-import type { DefinitionInformer } from "../cluster/definition-informer.ts";
+import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import { stateReference } from "../cluster/state.ts";
 import type { Ledger } from "../ipam/ledger.ts";
-import type { EventRecorder } from "../kube/events/events.ts";
-import type { KubeMetrics } from "../kube/process/metrics.ts";
 import type { Runnable } from "../kube/process/stages.ts";
 import { Controller } from "../kube/queue/controller.ts";
 import { ReservationLedger } from "../ledger/reservation/reservation-ledger.ts";
@@ -24,15 +22,12 @@ import { StateKeeper, type StateKeeperOptions } from "./state-keeper.ts";
 
 export interface LeaderOptions
   extends
-    Pick<Work, "client" | "clock" | "log">,
+    Pick<ReconcilerOptions, "client" | "clock" | "log" | "systemNamespace" | "definitions" | "events" | "kubeMetrics">,
     Pick<CollectorOptions, "cooldownMs" | "limits" | "allowMassRelease">,
-    Pick<StateKeeperOptions, "systemNamespace" | "lookBackMs" | "whereaboutsNamespaces">,
+    Pick<StateKeeperOptions, "lookBackMs" | "whereaboutsNamespaces">,
     Pick<MirrorWriterOptions, "entriesMax"> {
   readonly caches: PoolCaches;
-  readonly definitions: DefinitionInformer;
-  readonly events?: EventRecorder;
   readonly metrics?: PoolMetrics;
-  readonly kubeMetrics?: KubeMetrics;
 }
 
 export class PoolsLeader {

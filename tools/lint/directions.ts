@@ -33,7 +33,7 @@ export const folders: Readonly<Record<string, Folder>> = {
   log: { about: "what a process says while it runs: lines of JSON, or of text for a terminal", imports: [] },
   cluster: {
     about: "what daemons and leader tell each other: the shared state, free maps, slice objects, Leases, who is fenced",
-    imports: features,
+    imports: [...features, "log"],
   },
   ledger: {
     about: "ledgers on durable things: one Kubernetes object per address, a journal per node; adoption, coexistence",

@@ -1,26 +1,16 @@
 // The leader's work on claims, put together: what follows the cluster on every replica, and what acts under the lease. What others follow
 // already comes in: pods, nodes, reservations, holds, shared pools, definitions.
-import type { DefinitionInformer } from "../../cluster/definition-informer.ts";
-import type { Presence } from "../../cluster/node-presence.ts";
-import type { Node, Pod, StoredHold, StoredPool, StoredReservation } from "../../cluster/resources.ts";
+import type { ReconcilerOptions } from "../../cluster/reconciler-options.ts";
+import type { Pod, StoredPool } from "../../cluster/resources.ts";
 import type { Informer } from "../../kube/cache/informer.ts";
-import type { Clock } from "../../kube/clock.ts";
-import type { EventRecorder } from "../../kube/events/events.ts";
-import type { KubeMetrics } from "../../kube/process/metrics.ts";
 import type { Runnable } from "../../kube/process/stages.ts";
-import type { KubeClient } from "../../kube/rest.ts";
-import type { Log } from "../../log/log.ts";
 import { ClaimCaches } from "./caches.ts";
 import { FeatureGate, type GateMode } from "./feature-gate.ts";
 import type { ClaimMetrics } from "./metrics.ts";
 import type { Trusted } from "./networks.ts";
 import { Term } from "./term.ts";
 
-export interface ClaimsOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly systemNamespace: string;
+export interface ClaimsOptions extends ReconcilerOptions {
   /** Namespaces whose definitions only administrators write. Default: the system namespace and `default`. */
   readonly trusted?: Trusted;
   /** Of networks that name none. */
@@ -33,17 +23,10 @@ export interface ClaimsOptions {
   readonly needsLabel?: boolean;
   /** With the indexes `launcher` and `claim` (src/pools/pod-trim.ts). */
   readonly pods: Informer<Pod>;
-  readonly nodes: Informer<Node>;
-  readonly presence: Presence;
   readonly pools: Informer<StoredPool>;
-  readonly reservations: Informer<StoredReservation>;
-  readonly holds: Informer<StoredHold>;
-  readonly definitions: DefinitionInformer;
   /** How often a cluster that lacks KubeVirt's kinds or claims is asked again. Default: 30 s. */
   readonly retryMs?: number;
-  readonly events?: EventRecorder;
   readonly metrics?: ClaimMetrics;
-  readonly kubeMetrics?: KubeMetrics;
 }
 
 export class ClaimsLeader {
