@@ -14,12 +14,14 @@ const slice = (block: string) => ["kube-system", "blue", "10.0.0.0/24", "blue", 
 interface StageOptions {
   /** Keys of objects, and the `without` of their grants. */
   readonly known?: Readonly<Record<string, readonly string[]>>;
+  /** Of their nodes' journals; the grants are of the first. */
+  readonly generation?: number;
   readonly stale?: readonly string[];
   /** `NODE BLOCK` of the status; undefined: the pool is not there. */
   readonly assigned?: readonly string[];
 }
 
-function stage(texts: Record<string, string>, { known = {}, stale = [], assigned }: StageOptions = {}) {
+function stage(texts: Record<string, string>, { known = {}, generation = 1, stale = [], assigned }: StageOptions = {}) {
   const clock = new ManualClock();
   const fenced = new Set<string>();
   let renewals = 0;
@@ -29,7 +31,7 @@ function stage(texts: Record<string, string>, { known = {}, stale = [], assigned
     spec: { renewTime: String((renewals += 1)) },
   });
   const leases = new Map(Object.entries(texts).map(([node, text]) => [node, lease(node, text)]));
-  const slices = new Map(Object.entries(known).map(([key, without]) => [key, sliceObject(key, without)]));
+  const slices = new Map(Object.entries(known).map(([key, without]) => [key, sliceObject(key, without, generation)]));
   const objects = { get: (key: string) => slices.get(key), byIndex: () => ((lookups += 1), [...slices.values()]) };
   const allocations = (assigned ?? [])
     .map((text) => text.split(" "))
@@ -61,7 +63,7 @@ function stage(texts: Record<string, string>, { known = {}, stale = [], assigned
 }
 
 /** `kube-system/blue-NODE-10.0.0.N-28` */
-function sliceObject(key: string, without: readonly string[]) {
+function sliceObject(key: string, without: readonly string[], generation = 1) {
   const [, node = "", address = ""] = /-system\/blue-(\w+)-([\d.]+)-28$/.exec(key) ?? [];
   const grant = { generation: 1, serial: 1, phase: "active", without };
   const marks = {
@@ -69,7 +71,11 @@ function sliceObject(key: string, without: readonly string[]) {
     "holdfast.io/slice-pool": "blue",
     "holdfast.io/grant": JSON.stringify(grant),
   };
-  return { metadata: { namespace: "kube-system", annotations: marks }, spec: { range: `${address}/28` } };
+  const said = { "holdfast.io/node-word": JSON.stringify({ journal: "j", generation, serial: 1 }) };
+  return {
+    metadata: { namespace: "kube-system", annotations: { ...marks, ...said } },
+    spec: { range: `${address}/28` },
+  };
 }
 
 const textOf = ({ journals }: Stage) => journals.within(place).map(({ first, last }) => `${first}-${last}`);
@@ -138,6 +144,8 @@ it("a slice that the copy gives to another is its own node's still, and a piece 
   // What the lender hands out is not taken from it; what was only assigned to another is.
   expect(textOf(made)).toEqual(["10.0.0.8-10.0.0.11", "10.0.0.16-10.0.0.31"]);
   expect(textOf(stage(say("10.0.0.16/28"), { assigned: ["y 10.0.0.16/28"] }))).toEqual([]);
+  // The lender's journal is ahead of its object: what it lent since is not on it.
+  expect(textOf(stage(say("10.0.0.0/30"), { known, generation: 2 }))).toEqual(["10.0.0.0-10.0.0.3"]);
 });
 
 it("what no controller granted is not believed, and told once for each word of the node", () => {

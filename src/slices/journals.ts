@@ -198,11 +198,11 @@ export class Journals {
     return object && readPool(object);
   }
 
-  /** What the grants of a pool have, without what they lent. */
+  /** What the grants of a pool have, without what they lent. One that is older than its node's journal does not say what was lent since. */
   #granted(pool: string): Interval[] {
     return this.#options.world.slices.byIndex("pool", pool).flatMap((object) => {
-      const { block, grant } = readSlice(object) ?? {};
-      if (block === undefined || grant === undefined) return [];
+      const { block, grant, word } = readSlice(object) ?? {};
+      if (block === undefined || grant === undefined || (word?.generation ?? 0) > grant.generation) return [];
       const whole = [intervalOf(block)];
       return grant.without.length === 0 ? whole : [...difference(whole, blocksOf(grant.without).map(intervalOf))];
     });

@@ -226,6 +226,7 @@ describe("a restart", () => {
   it.each<[string, Partial<SliceGrant> | undefined, string[]]>([
     ["that gives by its own journal", { generation: 6 }, []],
     ["that lent the part", { generation: 6, without: ["10.0.0.0/30"] }, ["10.0.0.3"]],
+    ["whose grant leaves the address out", { generation: 6, taken: ["10.0.0.2-10.0.0.4"] }, ["10.0.0.3"]],
     ["that had it before, by a restored copy", { generation: 4 }, ["10.0.0.3"]],
     ["that is not granted it yet", undefined, ["10.0.0.3"]],
   ])(

@@ -11,7 +11,8 @@ import { type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { isApiError, isNamespaceEnding } from "../../kube/errors.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Address } from "../../net/address.ts";
-import { contains, type Prefix } from "../../net/prefix.ts";
+import { includes } from "../../net/interval.ts";
+import { contains } from "../../net/prefix.ts";
 import type { ActParts } from "./act.ts";
 import { moveHold, settledPlace } from "./drain.ts";
 import { readSlicePool } from "./lost-object.ts";
@@ -56,9 +57,11 @@ async function givenByOthers(parts: LeaveParts, known: JournalGrant, holds: read
     const slice = object && readSliceObject(object);
     if (slice?.granted !== undefined && slice.granted.grant.generation > generation) later.push(slice);
   }
-  const has = (blocks: readonly Prefix[], address: Address) => blocks.some((block) => contains(block, address));
-  return ({ address }: Hold) =>
-    later.some((each) => has([each.slice], address) && !has(each.granted!.without, address));
+  const mayGive = ({ slice, granted }: SliceObject, address: Address) =>
+    contains(slice, address) &&
+    !granted!.without.some((block) => contains(block, address)) &&
+    !granted!.taken.some((each) => includes(each, address));
+  return ({ address }: Hold) => later.some((each) => mayGive(each, address));
 }
 
 async function record(parts: LeaveParts, known: JournalGrant): Promise<void> {
