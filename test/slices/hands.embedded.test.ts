@@ -11,6 +11,7 @@ import { nodes } from "../../src/cluster/resources.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { Fleet, type Guest, type Network } from "./fleet.ts";
 import { added, addMany } from "./scenes.ts";
+import { release, soon } from "./stories/nodes.ts";
 import { prepare } from "./wipe.ts";
 
 let folder: string;
@@ -89,6 +90,37 @@ it(
     await addMany(fleet, net, "x", 4);
     await expect.poll(assigned, patient).toContain("y 10.130.0.16/28");
     await addMany(fleet, net, "y", 3);
+    expect(await fleet.dangers()).toEqual([]);
+  },
+);
+
+it(
+  "a node that was fenced, and is back with its disk, gives nothing of what the copy gives to it again",
+  { timeout: 400_000 },
+  async () => {
+    const net = await fleet.define("cut", { range: "10.132.0.0/26", node_slice_size: "/28", network_name: "cut" });
+    for (const name of ["a", "x"]) await fleet.join(name);
+    fleet.lead(soon);
+    const [, gone] = [await added(fleet, net, "a"), await added(fleet, net, "x")];
+    expect(await assigned()).toContain("x 10.132.0.16/28");
+    const guests = await guestsOf("y", 5);
+    await fleet.settle();
+    snapshot();
+    await fleet.end(gone, net);
+    await fleet.node("x").rig.stop();
+    await release(fleet, "x");
+    await expect.poll(assigned, patient).toEqual(["a 10.132.0.0/28"]);
+    await fleet.join("y");
+    await addAll(guests, net);
+    expect(await assigned()).toContain("y 10.132.0.16/28");
+    await fleet.node("x").rig.start();
+    await expect.poll(assigned, patient).toContain("x 10.132.0.32/28");
+    await restore();
+    await fleet.admin.create(nodes, { metadata: { name: "y" } });
+    await fleet.restart("x");
+    await goOn(net, ["x", "y"], 12);
+    await addMany(fleet, net, "x", 4);
+    await expect.poll(assigned, patient).toContain("y 10.132.0.16/28");
     expect(await fleet.dangers()).toEqual([]);
   },
 );

@@ -108,7 +108,7 @@ export function nodeStories(get: () => Fleet): void {
 }
 
 /** As `holdfast slices release NODE --yes-the-node-is-off` says it. */
-async function release(fleet: Fleet, node: string): Promise<void> {
+export async function release(fleet: Fleet, node: string): Promise<void> {
   const at = { namespace: systemNamespace, name: nodeLeaseName(node) };
   const words = noteOn(await fleet.admin.get(leases, at), `the test at ${new Date().toISOString()}`);
   await fleet.admin.patch(leases, at, {
