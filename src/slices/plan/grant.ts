@@ -21,8 +21,9 @@ export interface GrantContext {
 
 export function grantOf(entry: Entry, context: GrantContext): SliceGrant {
   const { isWaiting, nextGeneration } = context;
-  const { grant } = entry;
-  const isOutdated = entry.isOutdated && !(isWaiting && entry.phase === "active");
+  const { grant, isOutdated, isBehind } = entry;
+  // Its journal works by a later one, which leaves out what is not recorded again yet.
+  if (grant !== undefined && (isOutdated || isBehind) && isWaiting && entry.phase === "active") return grant;
   const content = {
     phase: entry.phase,
     without: withoutOf(entry),
@@ -32,7 +33,7 @@ export function grantOf(entry: Entry, context: GrantContext): SliceGrant {
     ...(entry.exhausted !== undefined && entry.phase === "active" && { exhausted: entry.exhausted }),
   };
   if (grant === undefined) return { generation: nextGeneration(), serial: 1, ...content };
-  if (!isOutdated && !entry.isBehind && isSame(grant, content)) return grant;
+  if (!isOutdated && !isBehind && isSame(grant, content)) return grant;
   const serial = 1 + Math.max(grant.serial, entry.word?.serial ?? 0);
   return { generation: isOutdated ? nextGeneration() : grant.generation, serial, ...content };
 }

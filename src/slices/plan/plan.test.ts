@@ -193,15 +193,18 @@ describe("after a restore", () => {
       slice("a", "10.0.0.0/30", known),
       slice("b", "10.0.0.4/30", { word: { generation: 20 } }),
       slice("c", "10.0.0.8/30", { word: { generation: 20 }, grant: { phase: "draining" } }),
+      slice("d", "10.0.0.12/30", { word: { serial: 20, gives: { ask: 1, block: "10.0.0.14/31" } } }),
     ];
     const reserved = [parseBlock("10.0.0.2")];
     const waiting = planSlices(factsOf({ slices, reserved, mayGrant: false, isWaiting: true }));
     expect(grantOn(waiting, "10.0.0.0/30")?.taken).toEqual(["10.0.0.1-10.0.0.2"]);
     expect(grantOn(waiting, "10.0.0.4/30")).toBe(slices[1]!.grant);
     expect(grantOn(waiting, "10.0.0.8/30")).toMatchObject({ generation: 21, phase: "draining" });
+    expect(grantOn(waiting, "10.0.0.12/30"), "its journal may leave out more").toBe(slices[3]!.grant);
     const plan = planSlices(factsOf({ slices, reserved }));
     expect(grantOn(plan, "10.0.0.0/30")?.taken).toEqual(["10.0.0.2"]);
     expect(grantOn(plan, "10.0.0.4/30")).toMatchObject({ generation: 21, phase: "active" });
+    expect(grantOn(plan, "10.0.0.12/30")).toMatchObject({ serial: 21, without: ["10.0.0.14/31"] });
   });
 
   it("numbers a change after the serial that the journal has: it takes nothing older", () => {
