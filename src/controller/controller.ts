@@ -42,7 +42,7 @@ export interface ControllerOptions
   readonly webhook?: Pick<ClaimsWebhookOptions, "port" | "host" | "names">;
   /** Absent: nothing is measured. */
   readonly registry?: Registry;
-  /** What fails in the background, beside the log. */
+  /** What fails of definitions, events and webhooks, beside the log. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -65,11 +65,10 @@ export interface AssembledController {
 export function assembleController(options: ControllerOptions): AssembledController {
   const { client, clock, log, systemNamespace, instance, registry, kubeMetrics, nodeClock = clock } = options;
   const { reconcilers = ["pools", "slices", "claims"], cutRules, webhook } = options;
-  const failing = (what: string) => (error: Error) => {
-    log.warn(what, { error });
+  const onError = (error: Error) => {
+    log.warn("in the background", { error });
     options.onError?.(error);
   };
-  const onError = failing("in the background");
   const events = new EventRecorder({ client, component: "holdfast-controller", instance, clock, onError });
   const following = { client, clock, onError };
   const definitions = new DefinitionInformer(following);
@@ -79,7 +78,7 @@ export function assembleController(options: ControllerOptions): AssembledControl
     systemNamespace,
     fencing,
     silence: nodeClock,
-    onError: failing("following the cluster"),
+    onError: (error) => log.warn("following the cluster", { error }),
   });
   const { pods, pools, nodes, presence, reservations, holds } = caches;
   const shared = { ...options, events, definitions, pods, pools, nodes, presence, reservations, holds };
