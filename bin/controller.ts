@@ -6,6 +6,7 @@ import { Registry } from "prom-client";
 import { clusterConfig } from "../src/cli/connection.ts";
 import type { ControllerOptions } from "../src/cli/controller.ts";
 import { controllerLease } from "../src/cluster/state.ts";
+import { noteRestore } from "../src/cluster/state.ts";
 import { assembleController } from "../src/controller/controller.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { connect } from "../src/kube/config/connect.ts";
@@ -61,6 +62,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
     identity: instance,
     onChange,
     onError,
+    onRestore: (signal) => noteRestore(client, systemNamespace, { nowMs: Date.now(), signal }),
   });
   await assembled.run(stopSignal(), {
     health: { port: options.metricsPort, host: options.metricsHost },

@@ -211,6 +211,49 @@ describe("renew", () => {
     expect(String(standby.state.error)).toContain("was restored");
   });
 
+  test.each([
+    ["has nobody lead", (copy: Lease["spec"]) => ({ ...copy, holderIdentity: "" })],
+    ["is of before the lease was made", () => undefined],
+  ])("lost lease: a copy that %s ends the leader too, and it is noted", async (_, of) => {
+    const { api, candidate, clock, lease } = world();
+    const notes: string[] = [];
+    const onRestore = () => Promise.resolve(void notes.push("restored"));
+    const a = candidate("a", { onRestore });
+    await clock.advance(6000);
+    const spec = of(await lease());
+    if (spec === undefined) api.remove(path);
+    else api.put(path, { metadata: {}, spec: { ...spec } });
+    await clock.advance(2500);
+    expect([a.state.leading, String(a.state.error)]).toEqual([false, expect.stringContaining("was restored")]);
+    expect(notes).toEqual(["restored"]);
+  });
+
+  test("one that waits ends where the copy is of a leader before: what it follows is of another history", async () => {
+    const { api, candidate, clock, lease } = world();
+    const a = candidate("a");
+    await settle();
+    const copy = await lease();
+    await a.end();
+    candidate("b");
+    await clock.advance(6000);
+    const c = candidate("c");
+    await clock.advance(6000);
+    api.put(path, { metadata: {}, spec: { ...copy } });
+    await clock.advance(6000);
+    expect(String(c.state.error)).toContain("was restored");
+  });
+
+  test("a restore that cannot be noted ends the leader all the same", async () => {
+    const { api, candidate, clock, lease } = world();
+    const a = candidate("a", { onRestore: () => Promise.reject(new Error("away")) });
+    await settle();
+    const copy = await lease();
+    await clock.advance(6000);
+    api.put(path, { metadata: {}, spec: { ...copy } });
+    await clock.advance(2500);
+    expect([a.state.leading, String(a.state.error)]).toEqual([false, expect.stringContaining("was restored")]);
+  });
+
   test("a lease that was only touched, or renewed without an answer, stays", async () => {
     const { api, candidate, clock, lease } = world();
     const a = candidate("a");

@@ -26,6 +26,8 @@ export interface ElectorOptions {
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly onChange?: (leading: boolean) => void;
+  /** The API server was restored from an older copy: the last that a leader does, for the next one to know it. */
+  readonly onRestore?: (signal: AbortSignal) => Promise<void>;
   readonly onError?: (error: Error) => void;
 }
 
@@ -139,10 +141,11 @@ export class Elector {
         return { error: this.#lost(`it could not be renewed for ${this.#renewDeadlineMs} ms`), graceMs };
       }
       if (await this.#try(signal, Math.min(leftMs, this.#renewDeadlineMs / 2))) renewedMs = nowMs;
-      else if (this.#lock.holder !== this.#options.identity && !signal.aborted) {
-        return { error: this.#lost(`it is held by "${this.#lock.holder}"`), graceMs: 0 };
-      } else if (this.#lock.isSetBack) {
+      else if (this.#lock.isSetBack) {
+        await this.#restored();
         return { error: this.#lost(setBack), graceMs: 0 };
+      } else if (this.#lock.holder !== this.#options.identity && !signal.aborted) {
+        return { error: this.#lost(`it is held by "${this.#lock.holder}"`), graceMs: 0 };
       }
     }
   }
@@ -171,6 +174,15 @@ export class Elector {
     const waiting = new AbortController();
     await Promise.race([work, sleep(this.#clock, graceMs, waiting.signal)]);
     waiting.abort();
+  }
+
+  async #restored(): Promise<void> {
+    using limit = deadline(this.#clock, this.#renewDeadlineMs / 2);
+    try {
+      await this.#options.onRestore?.(limit.signal);
+    } catch (error) {
+      this.#options.onError?.(asError(error)); // daemons notice a restore too
+    }
   }
 
   async #release(): Promise<void> {

@@ -51,7 +51,7 @@ export class LeaseLock {
     return this.#observed?.spec?.holderIdentity ?? "";
   }
 
-  /** Its holder is the one that was seen, and it is older than it was then: the server was restored from an older copy. */
+  /** It is older than it was when it was seen last, or was ours and is nobody's: the server was restored from an older copy. */
   get isSetBack(): boolean {
     return this.#isSetBack;
   }
@@ -62,16 +62,17 @@ export class LeaseLock {
     const call = { signal, timeoutMs };
     // Ours and untouched: one write, no read. If somebody did touch it, the version tells.
     const before = this.#observed;
-    if (this.holder === identity && before !== undefined && (await this.#write(before, call))) return true;
+    const wasOurs = before !== undefined && this.holder === identity;
+    if (wasOurs && (await this.#write(before, call))) return true;
     try {
       const { namespace, name } = this.#options;
       this.#observe(await client.get(leases, { namespace, name }, call));
     } catch (error) {
       if (!isApiError(error, "not-found")) throw error;
-      return this.#create(call);
+      this.#isSetBack = wasOurs;
+      return wasOurs ? false : this.#create(call);
     }
-    const isSameHolder = before?.spec?.holderIdentity === this.holder;
-    this.#isSetBack = isSameHolder && renewTimeOf(this.#observed) < renewTimeOf(before);
+    this.#isSetBack = (wasOurs && this.holder === "") || isOlder(this.#observed, before);
     if (this.#isSetBack || (this.holder !== "" && this.holder !== identity && !this.#expired())) return false;
     return this.#write(this.#observed!, call);
   }
@@ -149,7 +150,11 @@ export class LeaseLock {
   }
 }
 
-/** Of one writer: RFC 3339 with as many digits sorts by time. */
-function renewTimeOf(lease: Lease | undefined): string {
-  return lease?.spec?.renewTime ?? "";
+function isOlder(now: Lease | undefined, before: Lease | undefined): boolean {
+  const { holderIdentity: holder, leaseTransitions: changes = 0, renewTime = "" } = now?.spec ?? {};
+  const last = before?.spec ?? {};
+  // Of one writer: RFC 3339 with as many digits sorts by time.
+  return (
+    changes < (last.leaseTransitions ?? 0) || (holder === last.holderIdentity && renewTime < (last.renewTime ?? ""))
+  );
 }

@@ -116,9 +116,9 @@ export class SharedState {
     return `says that pools are in the namespace ${place}, and by the same version of the sliced ranges they were in ${seen.place}`;
   }
 
-  /** The leader waits for all nodes to say what they have. */
-  get isRestoreNoted(): boolean {
-    return this.#object()?.data?.[restoredKey] !== undefined;
+  /** Since when the leader waits for all nodes to say what they have; undefined: it does not. */
+  get restoreNote(): string | undefined {
+    return this.#object()?.data?.[restoredKey];
   }
 
   /** In a sentence why a range gets no slices; undefined: it is not said. */

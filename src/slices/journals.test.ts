@@ -58,7 +58,11 @@ function stage(texts: Record<string, string>, { known = {}, generation = 1, stal
     leases,
     lookupsOf,
     warnings,
-    renew: (node: string, text: string) => journals.heard(lease(node, text)),
+    renew: (node: string, text: string) => {
+      const renewed = lease(node, text);
+      leases.set(node, renewed);
+      return journals.heard(renewed);
+    },
   };
 }
 
@@ -88,9 +92,28 @@ it("nothing free is given until the last that is known has spoken, or its time i
   expect([journals.isWhole, renew("a", none), journals.isWhole]).toEqual([false, false, false]);
   expect(journals.obstacle).toContain("1 of the nodes");
   expect([renew("b", none), journals.isWhole, journals.obstacle]).toEqual([true, true, ""]);
-  const other = stage({ a: none });
-  await other.clock.advance(80_021);
+  const other = stage({ a: none, b: none });
+  other.renew("b", none);
+  await other.clock.advance(80_041);
   expect(other.journals.isWhole).toBe(true);
+});
+
+it("time alone is no word: while no daemon of before has spoken, nobody could have told of a restore", async () => {
+  const none = writeJournalSlices([]);
+  const made = stage({ a: none, b: none }, { stale: ["a", "b"] });
+  expect(made.journals.isWhole).toBe(true);
+  const { journals, fenced, clock } = stage({ a: none, b: none });
+  await clock.advance(3_600_000);
+  expect([journals.isWhole, journals.obstacle]).toEqual([false, expect.stringContaining("start a daemon")]);
+  fenced.add("a").add("b");
+  expect(journals.isWhole).toBe(true);
+});
+
+it("a copy of before the slices grew: the larger block is its node's all the same", () => {
+  const made = stage({ a: writeJournalSlices([slice("10.0.0.0/26")]) }, { assigned: [] });
+  expect(textOf(made)).toEqual([]);
+  made.journals.restored();
+  expect(textOf(made)).toEqual(["10.0.0.0-10.0.0.63"]);
 });
 
 it("a restore that one has noticed is waited out, for nodes of which nobody knows", async () => {
@@ -163,12 +186,12 @@ it("what no controller granted is not believed, and told once for each word of t
 });
 
 it("a word that cannot be read is none: what was said before counts, and its node is waited for as if it slept", async () => {
-  const made = stage({ a: writeJournalSlices([slice("10.0.0.0/28")]) });
+  const made = stage({ a: writeJournalSlices([slice("10.0.0.0/28")]), b: writeJournalSlices([]) });
   expect(textOf(made)).toEqual(["10.0.0.0-10.0.0.15"]);
-  made.leases.get("a")!.metadata.annotations[journalAnnotation] = "{";
+  made.renew("b", writeJournalSlices([]));
   expect([made.renew("a", "{"), made.journals.isWhole, textOf(made)]).toEqual([false, false, ["10.0.0.0-10.0.0.15"]]);
   expect(made.warnings).toEqual([expect.stringContaining("node a")]);
-  await made.clock.advance(80_021);
+  await made.clock.advance(80_041);
   expect(made.journals.isWhole).toBe(true);
 });
 

@@ -56,6 +56,8 @@ export class Journals {
   #untilMs = Number.POSITIVE_INFINITY;
   #isLost = false;
   #isRestored = false;
+  /** A node that had a Lease when the term began has spoken since: it would have noticed a restore. */
+  #hasHeard = false;
 
   constructor(options: JournalsOptions) {
     this.#options = options;
@@ -71,6 +73,7 @@ export class Journals {
 
   #await(): void {
     this.#unheard = new Map();
+    this.#hasHeard = false;
     this.#untilMs = this.#hearUntilMs();
     for (const lease of this.#options.world.leases.list()) {
       const node = nodeOfLease(lease);
@@ -93,6 +96,12 @@ export class Journals {
     this.#await();
   }
 
+  /** An operator knows that nobody has more than the server knows. */
+  waived(): void {
+    this.#isRestored = false;
+    this.#unheard = new Map();
+  }
+
   /** The server was restored, and a node that may have more than the server knows has not spoken since. */
   get isAwaiting(): boolean {
     return this.#isRestored && !this.isWhole;
@@ -107,10 +116,12 @@ export class Journals {
   heard(lease: DeepReadonly<Lease>): boolean {
     const node = nodeOfLease(lease) ?? "";
     const { restored, isReadable } = this.#said(node, lease);
-    if (restored) this.restored();
     const before = this.#unheard?.get(node);
+    // Who tells of a restore has spoken since.
+    if (restored) this.restored();
     if (!isReadable || before === undefined || before === renewTimeOf(lease)) return false;
     this.#unheard?.delete(node);
+    this.#hasHeard = true;
     return this.isWhole;
   }
 
@@ -119,12 +130,12 @@ export class Journals {
     const silent = this.#awaited();
     if (!this.hasWaited) {
       const who = this.#isLost || this.#unheard === undefined ? "all nodes" : `${silent.length} of the nodes`;
-      return `The controller has just begun, and waits until ${who} have said which slices they have.`;
+      return `The controller has just begun, and waits until ${who} have said which slices they have; if none runs, start a daemon.`;
     }
     if (this.#isRestored && silent[0] !== undefined) {
       return (
         `The API server was restored, and node ${silent[0]} has not said since which slices it has${silent.length > 1 ? `, nor have ${silent.length - 1} others` : ""}. ` +
-        `Start its daemon; if the machine is off for good, holdfast slices release ${silent[0]}; if Holdfast no longer runs there, delete its Lease ${nodeLeaseName(silent[0])}.`
+        `Start its daemon; if the machine is off for good, holdfast slices release ${silent[0]} --yes-the-node-is-off; if Holdfast no longer runs there, delete its Lease ${nodeLeaseName(silent[0])}.`
       );
     }
     const [node] = this.#incomplete();
@@ -137,17 +148,21 @@ export class Journals {
 
   /** Who could speak has spoken, or had the time for it. */
   get hasWaited(): boolean {
-    if (this.#options.clock.monotonicMs() >= this.#untilMs) return true;
+    if (this.#options.clock.monotonicMs() >= this.#untilMs) return this.#hasHeard || this.#leased().length === 0;
     return !this.#isLost && this.#unheard !== undefined && this.#awaited().length === 0;
   }
 
   /** Nodes that have not spoken in this term and have a Lease; after a restore also those that were silent when it began. */
   #awaited(): string[] {
+    if (this.#isRestored) return this.#leased();
+    return [...(this.#unheard?.keys() ?? [])].filter((node) => this.#options.presence.isFresh(node));
+  }
+
+  /** Nodes that have not spoken in this term, have a Lease and are not fenced. */
+  #leased(): string[] {
     const { world, presence } = this.#options;
     const has = new Set(this.#unheard?.size ? [...world.leases.list()].map((lease) => nodeOfLease(lease)) : []);
-    return [...(this.#unheard?.keys() ?? [])].filter((node) =>
-      this.#isRestored ? has.has(node) && presence.fenced(node) === undefined : presence.isFresh(node),
-    );
+    return [...(this.#unheard?.keys() ?? [])].filter((node) => has.has(node) && presence.fenced(node) === undefined);
   }
 
   /** Of all nodes, or of one by its Lease. */
@@ -190,7 +205,8 @@ export class Journals {
     const known = this.#poolOf(pool);
     if (known === undefined) return containsPrefix(range, block);
     const isOfIt = (known.network ?? network) === network && containsPrefix(known.range, block);
-    return isOfIt && block.length >= known.sliceLength;
+    // A copy may be of before the slices grew.
+    return isOfIt && (this.#isRestored || block.length >= known.sliceLength);
   }
 
   #poolOf(pool: string): ReadPool | undefined {

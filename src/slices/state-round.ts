@@ -40,7 +40,7 @@ import type { Target } from "./target.ts";
 export interface StateRoundOptions extends Pick<SlicesOptions, "client" | "clock" | "log" | "systemNamespace"> {
   readonly nodes: Nodes;
   readonly reserved: Reserved;
-  readonly journals: Pick<Journals, "lost" | "restored" | "hasWaited" | "isAwaiting">;
+  readonly journals: Pick<Journals, "lost" | "restored" | "waived" | "hasWaited" | "isAwaiting">;
   /** Every pool that is there, with what is still a slice. */
   readonly pools: () => Iterable<PoolBlocks>;
   /** The floating part that the last plan named; undefined: there was no plan yet. */
@@ -73,6 +73,8 @@ export class StateRound {
   #counts = 0;
   /** In this term: every daemon is told something new once, and so says at once what it has. */
   #hasTold = false;
+  /** The state has the note of a restore, as far as this term has seen. */
+  #isNoted = false;
   /** The version of the state at which the reservation ledger was listed with every daemon having seen it. */
   #listedAt = -1;
   /** Lease -> the version that was ignored last, and said to be. */
@@ -119,7 +121,11 @@ export class StateRound {
     const isBehind = known.seen.some((seen) => (seen ?? 0) > (told?.version ?? 0));
     if (isBehind && told === undefined) journals.lost();
     else if (isBehind) journals.restored();
-    if (journals.isAwaiting !== (object.data?.[restoredKey] !== undefined)) object = await this.#note(object, signal);
+    const isNoted = object.data?.[restoredKey] !== undefined;
+    // Somebody deleted the note, and so knows better.
+    if (this.#isNoted && !isNoted) journals.waived();
+    this.#isNoted = isNoted;
+    if (journals.isAwaiting !== isNoted) object = await this.#note(object, signal);
     // Older than what daemons have seen: they hand out nothing by it. A newer one is told when all had the time to say what the copy has forgotten.
     if (isBehind && told !== undefined && !journals.hasWaited) return false;
     if (rests !== "") {
@@ -157,6 +163,7 @@ export class StateRound {
     const written = await client.update(configMaps, { ...object, data }, { signal });
     this.#counts = ++this.#begun;
     this.#gate = { ...this.#gate, object: written };
+    this.#isNoted = restoredKey in data;
     return written;
   }
 

@@ -146,7 +146,7 @@ export class KeeperRig {
       // One whose disk hangs does not keep the others from being shown: some stories look at two.
       workers: 4,
       onRestore: () => {},
-      isRestoreNoted: () => false,
+      restoreNote: () => undefined,
       moment: () => this.moment,
       memory,
       clock: quickClock,

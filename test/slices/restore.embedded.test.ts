@@ -8,9 +8,9 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 
 import { journalAnnotation, nodeLeaseName } from "../../src/api/slices/node-lease.ts";
 import { type Api, openApi } from "../../src/apiserver/api.ts";
-import { leases, nodes, reservations } from "../../src/cluster/resources.ts";
+import { configMaps, leases, nodes, nodeSlicePools, reservations } from "../../src/cluster/resources.ts";
 import { readSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
-import { fetchState, restoredKey } from "../../src/cluster/state.ts";
+import { fetchState, restoredKey, stateName } from "../../src/cluster/state.ts";
 import { lookUp } from "../../src/kube/look-up.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { Fleet, moment, systemNamespace } from "./fleet.ts";
@@ -153,6 +153,30 @@ it(
     await expect.poll(noted, patient).toBeUndefined();
     for (const node of ["m", "a"]) await addMany(fleet, net, node, 3);
     expect(await fleet.dangers()).toEqual([]);
+  },
+);
+
+it(
+  "an operator who deletes the note is believed: the leader that waits does not write it again",
+  { timeout: 400_000 },
+  async () => {
+    const net = await fleet.define("cut", { range: "10.121.0.0/26", node_slice_size: "/28", network_name: "cut" });
+    for (const name of ["a", "m"]) await fleet.join(name);
+    await fleet.ledAlone();
+    for (const node of ["a", "m"]) await added(fleet, net, node);
+    fleet.node("m").line.cut();
+    const note = (value: string | null) => {
+      const body = { data: { [restoredKey]: value } };
+      return fleet.admin.patch(configMaps, { namespace: systemNamespace, name: stateName }, { type: "merge", body });
+    };
+    await note("2026-11-16T00:00:00Z");
+    const obstacle = async () => JSON.stringify((await fleet.admin.list(nodeSlicePools)).items);
+    await fleet.join("b");
+    fleet.clock.shiftMs += 120_000;
+    await expect.poll(obstacle, patient).toContain("was restored, and node m has not said");
+    await note(null);
+    await expect.poll(obstacle, patient).not.toContain("was restored");
+    expect(await noted()).toBeUndefined();
   },
 );
 

@@ -4,7 +4,9 @@
 // Promised: a grant or a word that cannot be read reads as absent, and nothing is handed out by it.
 import { z } from "zod";
 
-import { parsePrefix, type Prefix } from "../../net/prefix.ts";
+import { difference } from "../../net/interval-set.ts";
+import { intervalOf } from "../../net/interval.ts";
+import { containsPrefix, parsePrefix, type Prefix } from "../../net/prefix.ts";
 import { holdfastGroup } from "../kind.ts";
 
 /** Label: on every IPPool that is a slice or a piece of one. The reconcilers of shared pools leave those alone. */
@@ -105,4 +107,10 @@ function read<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined 
   } catch {
     return undefined;
   }
+}
+
+/** The blocks together have all of this one: two neighbours that came back one by one are given out as one. */
+export function covers(blocks: readonly Prefix[], wanted: Prefix): boolean {
+  if (blocks.some((each) => containsPrefix(each, wanted))) return true;
+  return blocks.length > 1 && difference([intervalOf(wanted)], blocks.map(intervalOf)).count === 0;
 }

@@ -45,8 +45,8 @@ export interface SliceKeeperOptions {
   readonly daemons?: () => number;
   /** The API server was restored: what the node wrote is older than it was. `restored` is called for it. */
   readonly onRestore: () => void;
-  /** The leader has noted a restore, and waits for all nodes. */
-  readonly isRestoreNoted: () => boolean;
+  /** Since when the leader waits for all nodes after a restore; undefined: it does not. */
+  readonly restoreNote: () => string | undefined;
   /** Looks whether the API server was restored, where the connection was lost since; `restored` is called when it was. */
   readonly assure?: (signal: AbortSignal) => Promise<void>;
   /** Where shared addresses of a namespace are recorded. */
@@ -103,6 +103,8 @@ export class SliceKeeper {
   #reported: ReadonlySet<string> = new Set();
   /** The leader is to be told of a restore: it waits for nodes that the server has forgotten. */
   #isRestored = false;
+  /** What was noted before: of an earlier restore. */
+  #noteBefore: string | undefined;
 
   constructor(options: SliceKeeperOptions) {
     const { journal, clock, authorityMs = defaultAuthorityMs, moment, memory, log } = options;
@@ -148,6 +150,7 @@ export class SliceKeeper {
   /** The API server was restored from an older copy: the leader is told at once what the journal has, and each slice is compared anew. */
   restored(): void {
     this.#isRestored = true;
+    this.#noteBefore = this.#options.restoreNote();
     this.#lease.restored();
     this.#tending.compareAnew();
   }
@@ -255,7 +258,8 @@ export class SliceKeeper {
   #journalText(): string {
     const grants = this.#unsealed();
     this.#reported = new Set(grants.map(({ key }) => key));
-    this.#isRestored &&= !this.#options.isRestoreNoted();
+    const note = this.#options.restoreNote();
+    this.#isRestored &&= note === undefined || note === this.#noteBefore;
     const slices = grants.flatMap(({ domain, namespace, network, range, slice }) => {
       const parts = parseDomain(domain);
       return parts.scope === "slice" ? [[namespace, network, `${range}`, parts.name, `${slice}`] as const] : [];

@@ -20,8 +20,10 @@ let versions: { told: number; seen: number; asked: number };
 
 let journal = "";
 let restores = 0;
+let wallShiftMs = 0;
 beforeEach(() => {
   restores = 0;
+  wallShiftMs = 0;
   journal = "";
   clock = new ManualClock();
   api = new FakeApi();
@@ -33,14 +35,24 @@ afterEach(async () => {
   await running;
 });
 
-function start({ daemons = 0, random = 0.5, renewedMs = undefined as number | undefined } = {}): NodeLease {
+function start({
+  daemons = 0,
+  random = 0.5,
+  renewedMs = undefined as number | undefined,
+  onFailed = () => {},
+  transport = api.transport,
+} = {}): NodeLease {
   const lease = new NodeLease({
-    client: new KubeClient({ transport: api.transport, clock }),
+    client: new KubeClient({ transport, clock }),
     node: "n1",
     namespace: "system",
     identity: "journal",
     authorityMs: 1000,
-    clock,
+    clock: {
+      wallMs: () => clock.wallMs() + wallShiftMs,
+      monotonicMs: () => clock.monotonicMs(),
+      after: (delayMs, callback) => clock.after(delayMs, callback),
+    },
     random: () => random,
     moment: () => ({ wallMs: clock.wallMs(), uptimeMs: clock.monotonicMs(), bootId: "b" }),
     seenVersion: () => {
@@ -51,7 +63,7 @@ function start({ daemons = 0, random = 0.5, renewedMs = undefined as number | un
     daemons: () => daemons,
     journalText: () => journal,
     onRenewed: async () => {},
-    onFailed: () => {},
+    onFailed,
     renewedMs: () => renewedMs,
     onRestore: () => {
       restores += 1;
@@ -170,12 +182,54 @@ describe("a Lease that is older than it was left", () => {
   it("is noticed by the next daemon, which knows when the one before renewed it", async () => {
     start();
     await settle();
+    const copy = await stored();
+    await clock.advance(130_000);
+    stop.abort();
+    await running;
+    put(copy);
+    stop = new AbortController();
+    start({ renewedMs: clock.wallMs() - 60_000 });
+    await settle();
+    expect(restores).toBe(1);
+  });
+
+  it("is told of by the next daemon where nobody has noted what the one before said", async () => {
+    start();
+    await settle();
+    journal = '{"slices":[],"restored":true}';
+    await clock.advance(70_000);
     stop.abort();
     await running;
     stop = new AbortController();
-    start({ renewedMs: clock.wallMs() + 60_000 });
+    start({ renewedMs: clock.wallMs() - 60_000 });
     await settle();
     expect(restores).toBe(1);
+  });
+
+  it("is not where the node's clock was set back, and an answer was lost", async () => {
+    start();
+    await settle();
+    await clock.advance(70_000);
+    const lease = await stored();
+    deafen();
+    wallShiftMs = -3_600_000;
+    put({ ...lease, spec: { ...lease.spec, renewTime: new Date(clock.wallMs() + wallShiftMs).toISOString() } });
+    await clock.advance(70_000);
+    expect(restores).toBe(0);
+  });
+
+  it("a controller that is always faster does not keep it from being renewed", async () => {
+    let [failures, isMade] = [0, false];
+    const transport = api.transport;
+    const busy = async (request: Parameters<typeof transport>[0]) => {
+      if (request.method === "PATCH" && isMade) put(await stored());
+      return transport(request);
+    };
+    start({ transport: busy, onFailed: () => (failures += 1) });
+    await settle();
+    isMade = true;
+    await clock.advance(300_000);
+    expect([failures, restores]).toEqual([0, 0]);
   });
 
   it.each([

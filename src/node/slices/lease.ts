@@ -8,6 +8,7 @@ import {
   leaseNodeAnnotation,
   type NodeSlices,
   nodeLeaseName,
+  readJournalSlices,
   readNodeSlices,
   seenAnnotation,
   slicesAnnotation,
@@ -159,11 +160,10 @@ export class NodeLease {
       const body = this.#body(seen, version === undefined ? {} : { resourceVersion: version });
       return client.patch(leases, at, { type: "merge", body }, call);
     };
-    /** Whatever was written meanwhile, by the controller or in another history. */
+    // Whatever was written meanwhile, by the controller or in another history. Once it was compared a faster controller is no matter.
     const patchRead = async () => {
-      const lease = await client.get(leases, at, call);
-      this.#compare(lease);
-      return patch(lease.metadata.resourceVersion);
+      this.#compare(await client.get(leases, at, call));
+      return patch();
     };
     const create = () => client.create(leases, this.#body(seen, at), call);
     const guard = this.#guard();
@@ -190,9 +190,15 @@ export class NodeLease {
     return version;
   }
 
-  #compare({ spec }: DeepReadonly<Lease>): void {
-    if (this.#left === undefined || spec?.holderIdentity !== this.#options.identity) return;
-    if (Date.parse(spec.renewTime ?? "") < this.#left.renewedMs) this.#options.onRestore();
+  #compare({ metadata, spec }: DeepReadonly<Lease>): void {
+    const { clock, identity, onRestore } = this.#options;
+    if (this.#left === undefined || spec?.holderIdentity !== identity) return;
+    const { renewedMs, version } = this.#left;
+    // A clock that was set back proves nothing.
+    const isOlder = Date.parse(spec.renewTime ?? "") < renewedMs && renewedMs <= clock.wallMs();
+    // The daemon before has noticed it, and nobody has noted that yet.
+    const wasTold = version === undefined && readJournalSlices(metadata.annotations?.[journalAnnotation])?.restored;
+    if (isOlder || wasTold === true) onRestore();
   }
 
   #body(seen: number, metadata: KubeObject["metadata"]): Lease {

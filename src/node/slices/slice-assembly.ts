@@ -48,7 +48,7 @@ export function assembleSlices(options: SliceAssemblyOptions) {
     ...(authorityMs !== undefined && { authorityMs }),
     seenVersion: () => sliced.seen(),
     toldVersion: () => shared.sliced.version,
-    isRestoreNoted: () => shared.isRestoreNoted,
+    restoreNote: () => shared.restoreNote,
     ledgerOf: (namespace) => ledgers.shared(namespace),
     onMoved: (namespace, hold) => {
       const entry = { namespace, hold };

@@ -5,9 +5,9 @@
 // only as a grant of its own.
 import { tryAddress } from "../../api/holds/address-name.ts";
 import type { NodeSlicePool } from "../../api/slices/node-slice-pool.ts";
-import { blocksOf } from "../../api/slices/slice-grant.ts";
+import { blocksOf, covers } from "../../api/slices/slice-grant.ts";
 import { type JournalGrant, writeJournalGrant } from "../../ledger/journal/grant.ts";
-import { comparePrefixes, containsPrefix, type Prefix } from "../../net/prefix.ts";
+import { comparePrefixes, type Prefix } from "../../net/prefix.ts";
 import type { ReadGrant, SliceObject } from "./slice-object.ts";
 
 export type Verdict =
@@ -101,13 +101,9 @@ function givenUp(
   { without: before, gives }: Pick<JournalGrant, "without" | "gives">,
   { grant, without }: ReadGrant,
 ): Pick<JournalGrant, "without" | "gives"> {
-  const isUntold = (block: Prefix) => !isAmong(block, without);
+  const isUntold = (block: Prefix) => !covers(without, block);
   const untold = before.filter(isUntold);
   const [block] = untold;
   const told = gives !== undefined && isUntold(gives.block) ? gives : block && { ask: grant.serial, block };
   return { without: [...without, ...untold], ...(told && { gives: told }) };
-}
-
-function isAmong(block: Prefix, blocks: readonly Prefix[]): boolean {
-  return blocks.some((each) => containsPrefix(each, block));
 }

@@ -1,13 +1,12 @@
 // One slice or piece while a plan is made: the line of the status, the object, the word on it, and what becomes of it. Pure.
 import {
+  covers,
   blocksOf,
   floatingNode,
   type GrantPhase,
   type NodeWord,
   type SliceGrant,
 } from "../../api/slices/slice-grant.ts";
-import { difference } from "../../net/interval-set.ts";
-import { intervalOf } from "../../net/interval.ts";
 import { comparePrefixes, containsPrefix, type Prefix } from "../../net/prefix.ts";
 import type { Allocation, PoolFacts, SliceFacts } from "./facts.ts";
 
@@ -119,10 +118,4 @@ export function isHeard({ word, grant }: Entry): boolean {
 /** All of it is lent: nothing can be handed out of it, and the same block can come back to the node only when this is gone. */
 export function isHollow({ block, lentBefore }: Entry): boolean {
   return covers(lentBefore, block);
-}
-
-/** The blocks together have all of this one: two neighbours that came back one by one are given out as one. */
-export function covers(blocks: readonly Prefix[], block: Prefix): boolean {
-  if (blocks.some((each) => containsPrefix(each, block))) return true;
-  return blocks.length > 1 && difference([intervalOf(block)], blocks.map(intervalOf)).count === 0;
 }

@@ -1,11 +1,12 @@
 // Which entries lie inside others rightly, which overlap, and what is nobody's. Pure. Prefixes are nested or apart: in order (the larger
 // first) all that overlaps an entry and comes before it encloses it. Of two grants of an address the later generation counts: what was granted
 // before it was given up since, and is here again because etcd was restored.
+import { covers } from "../../api/slices/slice-grant.ts";
 import { compare } from "../../net/address.ts";
 import { difference, IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, type Prefix } from "../../net/prefix.ts";
-import { covers, type Entry } from "./entry.ts";
+import type { Entry } from "./entry.ts";
 
 /** Marks the losers of overlaps and the pieces without a slice around them; says the overlaps in sentences. */
 export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefix) => boolean): string[] {
