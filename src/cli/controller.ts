@@ -5,7 +5,7 @@ import { persistenceLabelName } from "../api/claims/claim-marks.ts";
 import { type GateMode, gateModes } from "../claims/leader/feature-gate.ts";
 import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
 import { type Level, levels } from "../log/log.ts";
-import { type CutRules, defaultCutLimits, trustedNamespaces } from "../slices/consent.ts";
+import { type CutRules, defaultCutLimits, trustedNamespaces } from "../slices/ranges/consent.ts";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";

@@ -18,7 +18,7 @@ import { type DeepReadonly, picked } from "../kube/meta.ts";
 /** `unreachable`: nobody can say that nothing of it runs on. `fenced`: somebody has, and it is silent. */
 export type Standing = "ready" | "unreachable" | "fenced";
 
-/** A daemon renews once a minute: two may be lost. Longer than what one may write into shared ranges after a renewal (src/node/slices/keeper.ts). */
+/** A daemon renews once a minute: two may be lost. Longer than what one may write into shared ranges after a renewal (src/node/slices/agent.ts). */
 export const freshMs = 240_000;
 /** Annotation on a node's Lease: `RENEWTIME TIME`: since when, by the leader's clock, its Node is gone and nothing renews it. */
 export const goneSinceAnnotation = `${holdfastGroup}/gone-since`;

@@ -7,7 +7,7 @@ import type { HoldLoader } from "./holds/hold-loader.ts";
 import type { History } from "./holds/server-history.ts";
 import { later, trimmed } from "./request/failure.ts";
 import type { SharedState } from "./shared-state.ts";
-import type { SliceKeeper } from "./slices/keeper.ts";
+import type { SliceKeeper } from "./slices/agent.ts";
 
 export interface ReadinessOptions extends Pick<DaemonOptions, "client" | "clock" | "systemNamespace"> {
   readonly own: HoldLoader;

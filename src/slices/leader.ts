@@ -1,8 +1,8 @@
 // The leader's work on node slices, put together. Informers of nodes, reservations, holds and definitions come in: others follow them too.
 import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import type { Runnable } from "../kube/process/stages.ts";
-import type { CutRules } from "./consent.ts";
 import type { SliceMetrics } from "./metrics.ts";
+import type { CutRules } from "./ranges/consent.ts";
 import { Term } from "./term.ts";
 
 export interface SlicesOptions extends ReconcilerOptions {

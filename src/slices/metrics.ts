@@ -2,7 +2,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
 import type { SlicePlan } from "./plan/facts.ts";
-import type { Target } from "./target.ts";
+import type { Target } from "./ranges/pool-targets.ts";
 
 const gauges: readonly (readonly [name: string, help: string, read: (plan: SlicePlan, target: Target) => number])[] = [
   ["holdfast_slices_total", "Slices that the range has room for.", ({ totals }) => Number(totals.total)],

@@ -3,9 +3,9 @@ import { nodeOfLease, renewTimeOf, trimLease } from "../cluster/fencing.ts";
 import { leases } from "../cluster/resources.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
+import type { SliceWorld } from "./caches.ts";
 import type { SlicesOptions } from "./leader.ts";
 import type { NodeFacts } from "./plan/facts.ts";
-import type { SliceWorld } from "./world.ts";
 
 export interface NodesOptions extends Pick<SlicesOptions, "client" | "systemNamespace" | "nodes" | "presence"> {
   readonly world: SliceWorld;

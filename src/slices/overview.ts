@@ -7,17 +7,17 @@ import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { formatInterval } from "../net/interval.ts";
 import type { Prefix } from "../net/prefix.ts";
-import type { CutRules } from "./consent.ts";
-import type { Journals } from "./journals.ts";
+import type { SliceWorld } from "./caches.ts";
 import type { SlicesOptions } from "./leader.ts";
-import type { PoolBlocks } from "./phases.ts";
 import type { SlicePlan } from "./plan/facts.ts";
-import { readPool } from "./pool-object.ts";
-import type { PoolPhase } from "./pool-writer.ts";
-import type { StateRound } from "./state-round.ts";
-import { isUnheard, joinedBlocks, lostPools, type Target, targetsOf } from "./target.ts";
-import { type ExistingPool, wishesOf } from "./wishes.ts";
-import type { SliceWorld } from "./world.ts";
+import type { CutRules } from "./ranges/consent.ts";
+import { type ExistingPool, wishesOf } from "./ranges/desired-ranges.ts";
+import type { PoolBlocks } from "./ranges/phases.ts";
+import { isUnheard, joinedBlocks, lostPools, type Target, targetsOf } from "./ranges/pool-targets.ts";
+import type { StateRound } from "./ranges/state-round.ts";
+import type { Journals } from "./restored-journals.ts";
+import { readPool } from "./writers/pool-object.ts";
+import type { PoolPhase } from "./writers/pool-writer.ts";
 
 export interface OverviewOptions extends Pick<
   SlicesOptions,

@@ -4,7 +4,7 @@ import { assembleController } from "../../src/controller/controller.ts";
 import { type Clock, realClock } from "../../src/kube/clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { type Log, silent } from "../../src/log/log.ts";
-import { defaultCutLimits, trustedNamespaces } from "../../src/slices/consent.ts";
+import { defaultCutLimits, trustedNamespaces } from "../../src/slices/ranges/consent.ts";
 import type { Line } from "../slices/line.ts";
 
 export interface LeaderOptions {

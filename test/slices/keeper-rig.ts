@@ -35,8 +35,8 @@ import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledg
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
+import { SliceKeeper } from "../../src/node/slices/agent.ts";
 import type { Memory, Moment } from "../../src/node/slices/authority.ts";
-import { SliceKeeper } from "../../src/node/slices/keeper.ts";
 
 export const namespace = "kube-system";
 const network = "net";

@@ -19,7 +19,7 @@ import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 import { silent } from "../../src/log/log.ts";
-import { defaultCutLimits, trustedNamespaces } from "../../src/slices/consent.ts";
+import { defaultCutLimits, trustedNamespaces } from "../../src/slices/ranges/consent.ts";
 import { Daemon, system } from "./leader-daemon.ts";
 
 export { system };

@@ -7,8 +7,8 @@ import { sliceMarks, sliceName } from "../../src/cluster/slice-object.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { ApiResponse } from "../../src/kube/transport/transport.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import { recordLeft } from "../../src/slices/left-behind.ts";
-import type { Reserved } from "../../src/slices/reserved.ts";
+import type { Reserved } from "../../src/slices/reserved-addresses.ts";
+import { recordLeft } from "../../src/slices/writers/left-behind.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 
 const namespace = "kube-system";

@@ -12,7 +12,7 @@ import type { Condition } from "../../kube/conditions.ts";
 import { keyOf, type KubeObject, parseKey } from "../../kube/meta.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { Allocation, SlicePlan } from "../../slices/plan/facts.ts";
-import type { ExistingPool } from "../../slices/wishes.ts";
+import type { ExistingPool } from "../../slices/ranges/desired-ranges.ts";
 
 /** One slice, or a piece of one, of one node. */
 export interface SliceView extends Pick<SliceObject, "namespace" | "node" | "network" | "block"> {

@@ -12,7 +12,7 @@ import { listServed, lookUp } from "../../kube/look-up.ts";
 import type { KubeObject, ObjectName } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient, Scope } from "../../kube/rest.ts";
-import { readPool } from "../../slices/pool-object.ts";
+import { readPool } from "../../slices/writers/pool-object.ts";
 import {
   isUnreadable,
   type SlicePoolView,

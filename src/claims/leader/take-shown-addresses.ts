@@ -19,7 +19,7 @@ import type { LedgerPlace, LedgerPlaces } from "./ledger-place.ts";
 /** The family changed between the look and the write, or something has to pass first. */
 export class ClaimChangedError extends Error {
   readonly code = "stale";
-  override readonly name = "StaleError";
+  override readonly name = "ClaimChangedError";
 }
 
 export interface TakeOptions extends Pick<ClaimsOptions, "client" | "clock"> {

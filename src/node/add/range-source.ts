@@ -10,7 +10,7 @@ import { difference } from "../../net/interval-set.ts";
 import { type Interval, intervalOf } from "../../net/interval.ts";
 import { contains, overlaps, type Prefix } from "../../net/prefix.ts";
 import { later } from "../request/failure.ts";
-import type { SliceUse } from "../slices/keeper.ts";
+import type { SliceUse } from "../slices/agent.ts";
 
 export type Source =
   /** `excludes` are sliced, and not this pool's to give. */

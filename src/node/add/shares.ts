@@ -12,7 +12,7 @@ import type { ClaimOwner, PodOwner } from "../../ipam/owner.ts";
 import type { Want } from "../../ipam/request.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";
-import type { SliceUse } from "../slices/keeper.ts";
+import type { SliceUse } from "../slices/agent.ts";
 import { nothingSliced, slicedAs, slicedIn, type SlicedMap, type Source, sourceOf } from "./range-source.ts";
 
 /** A pool object that an address comes from, or stands beside. */

@@ -10,7 +10,7 @@ import type { HoldIndex } from "../holds/hold-index.ts";
 import type { Ledgers } from "../pools/ledgers.ts";
 import type { SlicedPools } from "../pools/sliced-pools.ts";
 import { later } from "../request/failure.ts";
-import type { SliceKeeper, SliceUse } from "../slices/keeper.ts";
+import type { SliceKeeper, SliceUse } from "../slices/agent.ts";
 import { type AddressSource, failedTake, type OpenSource, type TakeOrder, type Taken } from "./address-source.ts";
 import { describeUse } from "./range-source.ts";
 

@@ -21,8 +21,8 @@ import { isApiError, retryAfterOf } from "../../kube/errors.ts";
 import type { Lease } from "../../kube/lease.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import { Backoff } from "../../kube/queue/backoff.ts";
+import type { SliceKeeperOptions } from "./agent.ts";
 import type { Moment } from "./authority.ts";
-import type { SliceKeeperOptions } from "./keeper.ts";
 
 export interface NodeLeaseOptions extends Pick<
   SliceKeeperOptions,

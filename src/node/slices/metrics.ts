@@ -1,7 +1,7 @@
 // What a daemon measures of its slices, for Prometheus: docs/node.md has a line for each.
 import { Counter, Gauge, type Registry } from "prom-client";
 
-import type { SliceKeeper } from "./keeper.ts";
+import type { SliceKeeper } from "./agent.ts";
 
 type Figures = SliceKeeper["figures"];
 

@@ -11,7 +11,7 @@ import { sleep } from "../../kube/clock.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
-import type { SliceKeeperOptions } from "./keeper.ts";
+import type { SliceKeeperOptions } from "./agent.ts";
 
 export interface OrphansOptions extends Pick<
   SliceKeeperOptions,

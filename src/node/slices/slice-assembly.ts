@@ -17,8 +17,8 @@ import type { Ledgers } from "../pools/ledgers.ts";
 import { SlicedPools } from "../pools/sliced-pools.ts";
 import type { Attachments } from "../request/attachment.ts";
 import type { SharedState } from "../shared-state.ts";
+import { SliceKeeper } from "./agent.ts";
 import { fileMemory, kernelMoment } from "./file-memory.ts";
-import { SliceKeeper } from "./keeper.ts";
 import { SliceFacade } from "./slice-facade.ts";
 
 export interface SliceAssemblyOptions extends DaemonOptions {

@@ -12,7 +12,7 @@ import type { KubeClient } from "../../kube/rest.ts";
 import { parseAddress } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { HoldPlace } from "../holds/sandboxes.ts";
-import { holdsIn, readSliceObject } from "./slice-object.ts";
+import { holdsIn, readSliceObject } from "./grant/slice-object.ts";
 
 /** Undefined: nobody, as far as the mirrors show. `ranges`: those that are sliced. */
 export async function sliceHolder(

@@ -1,0 +1,300 @@
+// The node's side of slices (docs/decisions/0013): its Lease, its grants, the mirror of its journal, and whether it may hand out at all.
+//
+// Promised: no address is handed out of a slice that the journal has no active grant for, nor after the node's authority is over, nor,
+// with the API server there, before the slices were compared with it. Not promised: that there is an address; `why` says why not.
+import { formatDomain, parseDomain } from "../../api/pools/domain.ts";
+import { poolName } from "../../api/pools/pool-name.ts";
+import { type NodeSlices, readNodeSlices, sliceUseKey, writeJournalSlices } from "../../api/slices/node-lease.ts";
+import type { Pod } from "../../cluster/resources.ts";
+import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
+import type { Domain, Hold, Ledger } from "../../ipam/ledger.ts";
+import type { Cache } from "../../kube/cache/store.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { JournalGrant } from "../../ledger/journal/grant.ts";
+import type { Journal } from "../../ledger/journal/journal.ts";
+import type { Log } from "../../log/log.ts";
+import { Authority, type Memory, type Moment } from "./authority.ts";
+import { NodeLease } from "./lease.ts";
+import { Orphans } from "./orphans.ts";
+import { Tending } from "./reconciler.ts";
+import { Shortage } from "./shortage.ts";
+
+/** A whole range, its network_name (empty: none) and the namespace of its pool objects. */
+export type SliceUse = Pick<SlicedRange, "namespace" | "network" | "range">;
+
+type TellSlice = (
+  slice: { readonly namespace: string; readonly name: string },
+  type: "Normal" | "Warning",
+  reason: string,
+  message: string,
+) => void;
+
+export interface SliceKeeperOptions {
+  readonly client: KubeClient;
+  readonly node: string;
+  readonly systemNamespace: string;
+  readonly journal: Journal;
+  /** Of this node's pods. */
+  readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
+  /** The version of the sliced ranges that no take works against any more. */
+  readonly seenVersion: () => number;
+  /** The version that the API server told last; `look` is called when it may have changed. Absent: `seenVersion` is asked all the time. */
+  readonly toldVersion?: () => number;
+  /** How many daemons there are; 0 or absent: not known. */
+  readonly daemons?: () => number;
+  /** The API server was restored: what the node wrote is older than it was. `restored` is called for it. */
+  readonly onRestore: () => void;
+  /** Since when the leader waits for all nodes after a restore; undefined: it does not. */
+  readonly restoreNote: () => string | undefined;
+  /** Looks whether the API server was restored, where the connection was lost since; `restored` is called when it was. */
+  readonly assure?: (signal: AbortSignal) => Promise<void>;
+  /** Where shared addresses of a namespace are recorded. */
+  readonly ledgerOf: (namespace: string) => Ledger;
+  /** A hold of the journal is in the reservation ledger now. */
+  readonly onMoved: (namespace: string, hold: Hold) => void;
+  readonly cooldownMs: number;
+  /** How long the node hands out without hearing from the API server. Others get its slices after twice that. */
+  readonly authorityMs?: number;
+  readonly moment: () => Moment;
+  readonly memory: Memory;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly tell: TellSlice;
+  readonly log: Log;
+  /** The NodeSlicePool of a range that this node has no grant of, by the shared state; undefined: there is none. */
+  readonly poolOf?: (use: SliceUse) => string | undefined;
+  /** In a sentence why the controller grants nothing of a range, whatever happens; undefined: it does not say so. */
+  readonly refusalOf?: (use: SliceUse) => string | undefined;
+  /** An address of a pod that is gone was freed, and cools down. */
+  readonly onOrphan?: (hold: Hold) => void;
+  /** How many slices are tended at once. Default: one. */
+  readonly workers?: number;
+}
+
+/**
+ * How long after a renewal of its Lease a node may still write into shared ranges. The leader cuts one without a node that it has not seen
+ * renew for 240 s (src/cluster/fencing.ts). A renewal may be answered 10 s after it was done; a write that is decided now may be put off by the
+ * server's "later" for 30 s, and one whose answer is lost may be done a minute after it was sent: 120 + 10 + 30 + 60 = 220. A renewal is due every 66 s at the latest.
+ */
+const waitedForMs = 120_000;
+/** Half a day: a control plane that is away for a night leaves its nodes at work. */
+const defaultAuthorityMs = 12 * 3_600_000;
+
+export class SliceKeeper {
+  readonly journal: Journal;
+  readonly #options: SliceKeeperOptions;
+  readonly #authority: Authority;
+  readonly #lease: NodeLease;
+  readonly #tending: Tending;
+  readonly #orphans: Orphans;
+  readonly #shortage: Shortage;
+  #slices: NodeSlices = readNodeSlices(undefined);
+  /** The last call to the API server failed. At the start it has not been tried, and counts as there. */
+  #isAway = false;
+  /** The last renewal of the Lease failed: only then the journal alone may be believed, not where some other call failed. */
+  #isCutOff = false;
+  /** The authority was over, and the slices have not been compared since. */
+  #isLapsed = false;
+  /** When the Lease was last renewed by this process. */
+  #renewedMs = Number.NEGATIVE_INFINITY;
+  #returns = 0;
+  /** Keys of the slices that the Lease names as this journal's. */
+  #reported: ReadonlySet<string> = new Set();
+  /** The leader is to be told of a restore: it waits for nodes that the server has forgotten. */
+  #isRestored = false;
+  /** What was noted before: of an earlier restore. */
+  #noteBefore: string | undefined;
+
+  constructor(options: SliceKeeperOptions) {
+    const { journal, clock, authorityMs = defaultAuthorityMs, moment, memory, log } = options;
+    this.journal = journal;
+    this.#options = options;
+    this.#shortage = new Shortage(clock);
+    this.#authority = new Authority({ authorityMs, moment, memory, journal, log });
+    this.#tending = new Tending({
+      ...options,
+      shortage: this.#shortage,
+      isLeaseHeard: () => this.#lease.isHeard,
+      onAnswer: (isHeard) => void (this.#isAway = !isHeard),
+      onCompared: () => void (this.#isLapsed = false),
+    });
+    this.#orphans = new Orphans({
+      ...options,
+      isHeard: () => !this.#isAway,
+      onFreed: (hold) => options.onOrphan?.(hold),
+    });
+    this.#lease = new NodeLease({
+      ...options,
+      namespace: options.systemNamespace,
+      identity: journal.id,
+      authorityMs,
+      journalText: () => this.#journalText(),
+      renewedMs: () => this.#authority.renewedMs,
+      onRenewed: (at) => this.#renewed(at),
+      onFailed: () => {
+        this.#isAway = true;
+        this.#isCutOff = true;
+      },
+      onSlices: (slices) => {
+        this.#slices = slices;
+        this.#tending.name(slices);
+      },
+    });
+  }
+
+  look(): void {
+    this.#lease.look();
+  }
+
+  /** The API server was restored from an older copy: the leader is told at once what the journal has, and each slice is compared anew. */
+  restored(): void {
+    this.#isRestored = true;
+    this.#noteBefore = this.#options.restoreNote();
+    this.#lease.restored();
+    this.#tending.compareAnew();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    // Before the authority is known nothing is handed out.
+    await this.#holdBackOthers();
+    await this.#authority.load();
+    // What was given up is nobody's before the Lease says so.
+    const unfollow = this.journal.follow(() => {
+      const left = new Set(this.#unsealed().map(({ key }) => key));
+      if (!this.#reported.isSubsetOf(left)) this.#lease.renewSoon();
+    });
+    await Promise.all([this.#lease.run(signal), this.#tending.run(signal), this.#orphans.run(signal)]).finally(
+      unfollow,
+    );
+  }
+
+  /** Undefined: the range is not known to be cut into slices. */
+  domainOf(use: SliceUse): Domain | undefined {
+    const [grant] = this.#grantsOf(use);
+    if (grant !== undefined) return grant.domain;
+    const name = this.#options.poolOf?.(use);
+    return name === undefined ? undefined : formatDomain({ scope: "slice", namespace: use.namespace, name });
+  }
+
+  /** What this node has is known: from the API server, or, while that is away, from the journal alone. */
+  isKnown(): boolean {
+    return (this.#lease.isHeard && this.#tending.isCompared) || this.#mayGoOn();
+  }
+
+  /** Empty, or in a sentence why no address can be given out of any slice. */
+  mayHandOut(): string {
+    // A journal that cannot be written says so itself when it is asked, and heals by being asked.
+    const over = this.#authority.why();
+    if (over !== "") return over;
+    if (this.journal.suspect !== "") return this.journal.suspect;
+    if (this.#tending.isCompared || this.#mayGoOn()) return "";
+    const { trouble } = this.#tending;
+    return `the slices of this node are being compared with the API server${trouble && ` (${trouble})`}; try again`;
+  }
+
+  /** In a sentence why waiting is no use: the controller refuses the range. Undefined: it does not. */
+  refusal(use: SliceUse): string | undefined {
+    return this.#grantsOf(use).length > 0 ? undefined : this.#options.refusalOf?.(use);
+  }
+
+  /** In a sentence why there is nothing (more) to be had. */
+  why(use: SliceUse): string {
+    const waiting = this.refusal(use) ?? this.#slices.waiting[sliceUseKey(use)];
+    if (waiting !== undefined) return waiting;
+    const grants = this.#grantsOf(use);
+    const exhausted = grants.map(({ key }) => this.#tending.exhausted(key)).find((each) => each !== "");
+    if (exhausted !== undefined) return exhausted;
+    const { node } = this.#options;
+    if (grants.length === 0) return `node ${node} has no slice of ${use.range} yet; the controller grants it`;
+    const blocks = grants.map(({ slice }) => String(slice)).join(", ");
+    return `all addresses of ${blocks}, which node ${node} has of ${use.range}, are in use; more is asked for`;
+  }
+
+  /** A request found nothing free: the controller is told at once. */
+  short(use: SliceUse): void {
+    const isNew = this.#shortage.add(sliceUseKey(use));
+    if (isNew) for (const { key } of this.#grantsOf(use)) this.#tending.hurry(key);
+  }
+
+  /** Resolves when what may be handed out of the range has grown, or something of it was given back; rejects with the signal's reason. */
+  changed(use: SliceUse, signal: AbortSignal): Promise<void> {
+    return this.#shortage.grown(sliceUseKey(use), signal);
+  }
+
+  /** The leader waits for this node's word before it cuts a range that is shared. */
+  get isWaitedFor(): boolean {
+    return this.#options.clock.monotonicMs() - this.#renewedMs < waitedForMs;
+  }
+
+  /** How often the node came back after nobody had waited for it; its start is the first time. */
+  get returns(): number {
+    return this.#returns;
+  }
+
+  get figures() {
+    const grants = this.journal.grants();
+    const domains = new Set(grants.map(({ domain }) => domain));
+    return {
+      slices: grants.length,
+      holds: Array.from(this.journal.holds()).length,
+      usable: [...domains].reduce((sum, domain) => sum + Number(this.journal.blocksOf(domain).size), 0),
+      authorityLeftMs: Math.max(this.#authority.leftMs, 0),
+      isAway: this.#isAway,
+      ...this.#tending.behind,
+      ...this.journal.stats,
+    };
+  }
+
+  #grantsOf(use: SliceUse): JournalGrant[] {
+    const key = sliceUseKey(use);
+    return this.journal.grants().filter((each) => sliceUseKey(each) === key);
+  }
+
+  #unsealed(): JournalGrant[] {
+    return this.journal.grants().filter(({ sealed }) => !sealed);
+  }
+
+  #journalText(): string {
+    const grants = this.#unsealed();
+    this.#reported = new Set(grants.map(({ key }) => key));
+    const note = this.#options.restoreNote();
+    this.#isRestored &&= note === undefined || note === this.#noteBefore;
+    const slices = grants.flatMap(({ domain, namespace, network, range, slice }) => {
+      const parts = parseDomain(domain);
+      return parts.scope === "slice" ? [[namespace, network, `${range}`, parts.name, `${slice}`] as const] : [];
+    });
+    return writeJournalSlices(slices, this.#isRestored);
+  }
+
+  /** The API server is away, and the journal alone may be believed. */
+  #mayGoOn(): boolean {
+    return this.#isCutOff && !this.#isLapsed && this.#authority.leftMs > 0;
+  }
+
+  /** Another node's slices, on a copied disk or after a renaming: held back until the API server says that they are this node's. */
+  async #holdBackOthers(): Promise<void> {
+    const { node, log } = this.#options;
+    for (const grant of this.journal.grants()) {
+      const { key, namespace, network, slice, phase, sealed } = grant;
+      const isOwn = key === `${namespace}/${poolName({ range: slice, network, node })}`;
+      if (isOwn || sealed || phase !== "active") continue;
+      log.warn("the journal has a slice of another node: nothing is handed out of it", { slice: key, node });
+      await this.journal.put({ ...grant, phase: "returning" });
+    }
+  }
+
+  async #renewed(at: Moment): Promise<void> {
+    if (!this.isWaitedFor) this.#returns += 1;
+    this.#renewedMs = this.#options.clock.monotonicMs();
+    // While its authority was over the slices may have become others'.
+    if (this.#authority.leftMs <= 0 && this.journal.grants().length > 0) {
+      this.#isLapsed = true;
+      this.#tending.compareAnew();
+    }
+    this.#isAway = false;
+    this.#isCutOff = false;
+    this.#tending.resume();
+    await this.#authority.renewed(at);
+  }
+}

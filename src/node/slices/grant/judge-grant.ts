@@ -1,0 +1,109 @@
+// What a node does about one slice: from what its journal has and what the API server shows, the next state of the grant. Pure.
+//
+// Promised (docs/decisions/0013): what the API server shows never widens a grant unless it is newer than what the journal works by;
+// a seal is never undone within its generation, nor by a restored grant that the journal has dropped since; a piece that was given up comes back
+// only as a grant of its own.
+import { tryAddress } from "../../../api/holds/address-name.ts";
+import type { NodeSlicePool } from "../../../api/slices/node-slice-pool.ts";
+import { blocksOf, covers } from "../../../api/slices/slice-grant.ts";
+import { type JournalGrant, writeJournalGrant } from "../../../ledger/journal/grant.ts";
+import { comparePrefixes, type Prefix } from "../../../net/prefix.ts";
+import type { ReadGrant, SliceObject } from "./slice-object.ts";
+
+export type Verdict =
+  | { readonly verdict: "nothing" }
+  /** The journal does not know the grant: it takes over what is entered on the object, then hands out. */
+  | { readonly verdict: "accept"; readonly grant: JournalGrant }
+  | { readonly verdict: "change"; readonly grant: JournalGrant }
+  /** Hands out nothing of it until the API server says better. What is held stays. */
+  | { readonly verdict: "hold-back"; readonly grant: JournalGrant; readonly why: string }
+  /** It is not this node's any more. What is held stays until its pods go. */
+  | { readonly verdict: "drop"; readonly why: string };
+
+export const nothing: Verdict = { verdict: "nothing" };
+
+/** `dropped`: the latest generation of the pool whose grant the journal dropped. What is not later was given up, and may be another's. */
+export function judgeObject(node: string, object: SliceObject, known: JournalGrant | undefined, dropped = 0): Verdict {
+  const { granted } = object;
+  if (object.node !== node) {
+    return known === undefined ? nothing : { verdict: "drop", why: `it is the slice of node ${object.node}` };
+  }
+  if (granted === undefined) {
+    return known === undefined ? nothing : holdBack(known, "its IPPool carries no grant that can be read");
+  }
+  const { generation, serial, phase } = granted.grant;
+  if (known === undefined || known.generation < generation) {
+    const grant = acceptance(object, granted, known);
+    const isOld = known === undefined && generation <= dropped;
+    return { verdict: "accept", grant: isOld ? { ...grant, sealed: true } : grant };
+  }
+  if (known.generation > generation) {
+    const why = `its IPPool is at generation ${generation}, and this node's journal at ${known.generation}: the API server has forgotten grants`;
+    return holdBack(known, why);
+  }
+  // An older serial is of a restored copy: nothing of it counts, and what it lacks is told again.
+  const newer = serial < known.serial ? {} : { serial, phase, taken: granted.taken };
+  const { gives: _, ...kept } = known;
+  const next = { ...kept, ...newer, ...givenUp(known, granted) };
+  const isSame = JSON.stringify(writeJournalGrant(known)) === JSON.stringify(writeJournalGrant(next));
+  return isSame ? nothing : { verdict: "change", grant: next };
+}
+
+/** The slice's IPPool is not there. `pool`: its NodeSlicePool; undefined: that is not there either. */
+export function judgeAbsence(
+  node: string,
+  known: JournalGrant,
+  pool: Pick<NodeSlicePool, "status"> | undefined,
+): "drop" | "make-again" {
+  if (known.sealed) return "drop";
+  const { allocations = [], lastGeneration = 0 } = pool?.status ?? {};
+  const isOwn = ({ nodeName, sliceRange }: (typeof allocations)[number]) =>
+    nodeName === node && blocksOf([sliceRange]).some((block) => comparePrefixes(block, known.slice) === 0);
+  if (allocations.some(isOwn)) return "make-again";
+  // The controller let it go after this grant; or it has forgotten the grant, and whoever it names had the block before.
+  return lastGeneration >= known.generation ? "drop" : "make-again";
+}
+
+export function holdBack(known: JournalGrant, why: string): Verdict {
+  if (known.sealed || known.phase !== "active") return nothing;
+  return { verdict: "hold-back", grant: { ...known, phase: "returning" }, why };
+}
+
+function acceptance(object: SliceObject, read: ReadGrant, known: JournalGrant | undefined): JournalGrant {
+  const { key, domain, namespace, network, range, slice, word } = object;
+  const { generation, serial, phase } = read.grant;
+  // What a journal before this one said of the same grant still holds: it was on a disk.
+  const said = word?.generation === generation ? word : undefined;
+  const [block] = blocksOf(said?.gives === undefined ? [] : [said.gives.block]);
+  const before = { without: [], ...(block && { gives: { ask: said!.gives!.ask, block } }) };
+  // Without a seal in between, what this one gave up may be another's.
+  const isGoingOn = known?.sealed === false;
+  const moved = (said?.moved ?? []).flatMap((text) => tryAddress(text) ?? []);
+  return {
+    key,
+    domain,
+    namespace,
+    network,
+    range,
+    slice,
+    generation,
+    serial,
+    phase,
+    taken: read.taken,
+    ...givenUp(isGoingOn ? known : before, read),
+    sealed: said?.sealed ?? false,
+    moved: isGoingOn ? [...known.moved, ...moved] : moved,
+  };
+}
+
+/** What was given up stays so, in `without`; what the grant does not leave out yet is told to the controller, one piece after the other. */
+function givenUp(
+  { without: before, gives }: Pick<JournalGrant, "without" | "gives">,
+  { grant, without }: ReadGrant,
+): Pick<JournalGrant, "without" | "gives"> {
+  const isUntold = (block: Prefix) => !covers(without, block);
+  const untold = before.filter(isUntold);
+  const [block] = untold;
+  const told = gives !== undefined && isUntold(gives.block) ? gives : block && { ask: grant.serial, block };
+  return { without: [...without, ...untold], ...(told && { gives: told }) };
+}

@@ -1,0 +1,84 @@
+// The IPPool of one slice as a daemon reads it: whose it is, grant, word and entries. Pure. Promised: a grant of which any block cannot be read
+// is no grant, so that a piece that was lent is never handed out because a hand mistyped it.
+import { type PoolContents, readAllocations } from "../../../api/pools/allocations.ts";
+import { formatDomain } from "../../../api/pools/domain.ts";
+import type { IPPool } from "../../../api/pools/ip-pool.ts";
+import { markedDomain } from "../../../api/pools/pool-domain.ts";
+import { poolName } from "../../../api/pools/pool-name.ts";
+import type { SliceGrant } from "../../../api/slices/slice-grant.ts";
+import type { StoredPool } from "../../../cluster/resources.ts";
+import { readSlice, type SliceObject as ReadSlice } from "../../../cluster/slice-object.ts";
+import type { Domain, Hold } from "../../../ipam/ledger.ts";
+import { keyOf, parseKey } from "../../../kube/meta.ts";
+import { type Interval, parseBlock } from "../../../net/interval.ts";
+import { containsPrefix, parsePrefix, type Prefix } from "../../../net/prefix.ts";
+
+/** A grant with its blocks read. */
+export interface ReadGrant {
+  readonly grant: SliceGrant;
+  readonly without: readonly Prefix[];
+  readonly taken: readonly Interval[];
+}
+
+export interface SliceObject extends Pick<ReadSlice, "namespace" | "node" | "network" | "word"> {
+  /** namespace/name */
+  readonly key: string;
+  readonly range: Prefix;
+  readonly slice: Prefix;
+  /** Of the journal: named by the NodeSlicePool. */
+  readonly domain: Domain;
+  /** Undefined: there is none, or it cannot be read. */
+  readonly granted?: ReadGrant;
+  readonly contents: PoolContents;
+  /** Where its addresses are recorded once they are shared. */
+  readonly shared: SharedPlace;
+}
+
+export interface SharedPlace {
+  readonly domain: Domain;
+  /** namespace/name of the shared range's IPPool. */
+  readonly pool: string;
+}
+
+/** Undefined: the annotations that make an IPPool a slice are not all there, or say what cannot be. */
+export function readSliceObject(object: IPPool): SliceObject | undefined {
+  const read = readSlice(object as StoredPool);
+  if (read?.range === undefined || !containsPrefix(read.range, read.block)) return undefined;
+  const { namespace, node, network, range, block, pool, grant, word } = read;
+  const granted = grant && withBlocks(grant, block);
+  return {
+    key: keyOf(object),
+    namespace,
+    node,
+    network,
+    range,
+    slice: block,
+    domain: formatDomain({ scope: "slice", namespace, name: parseKey(pool).name }),
+    ...(granted && { granted }),
+    ...(word && { word }),
+    contents: readAllocations(object),
+    // As the shared pool of the whole range has it; the mark is the controller's word for ranges whose overlaps are not protected.
+    shared: {
+      domain: markedDomain(object) ?? formatDomain({ scope: "network", network }),
+      pool: `${namespace}/${poolName({ range, network, node: "" })}`,
+    },
+  };
+}
+
+/** Who is entered. Of a key with several meanings all are held: one of them is in use. */
+export function holdsIn({ domain, contents }: SliceObject): Hold[] {
+  return contents.entries.flatMap(({ address, others, owner }) =>
+    [address, ...others].map((each) => ({ domain, address: each, owner, version: "" })),
+  );
+}
+
+function withBlocks(grant: SliceGrant, slice: Prefix): ReadGrant | undefined {
+  try {
+    const without = grant.without.map((text) => parsePrefix(text));
+    const taken = grant.taken.map((text) => parseBlock(text));
+    return without.every((each) => containsPrefix(slice, each)) ? { grant, without, taken } : undefined;
+  } catch {
+    // What does not parse was written by a hand.
+    return undefined;
+  }
+}

@@ -1,0 +1,139 @@
+// Reads one slice's IPPool and brings the journal to what it says (judge-grant.ts).
+import { ObjectError as BadObject } from "../../../api/error.ts";
+import { readNetworkStatus, statusAnnotation } from "../../../api/network-status.ts";
+import type { IPPool } from "../../../api/pools/ip-pool.ts";
+import { readPool } from "../../../cluster/pool-object.ts";
+import type { Pod } from "../../../cluster/resources.ts";
+import type { Hold } from "../../../ipam/ledger.ts";
+import { type DeepReadonly, parseKey } from "../../../kube/meta.ts";
+import type { KubeClient } from "../../../kube/rest.ts";
+import type { JournalGrant } from "../../../ledger/journal/grant.ts";
+import { contains } from "../../../net/prefix.ts";
+import { holdBack, judgeAbsence, judgeObject, nothing, type Verdict } from "./judge-grant.ts";
+import { leave } from "./leave-lost-slice.ts";
+import { makeAgain, readSlicePool } from "./lost-object.ts";
+import { holdsIn, readSliceObject, type SliceObject } from "./slice-object.ts";
+import type { SliceParts } from "./slice-state.ts";
+
+const callMs = 10_000;
+const heldStays = "what is held stays until its pods go";
+
+export async function look(parts: SliceParts, isMade = false): Promise<void> {
+  const { key, state, client, signal, journal, node } = parts;
+  const object = await read(client, key, signal);
+  parts.onHeard();
+  const known = journal.grant(key);
+  if (object === undefined && isMade) throw new Error(`the IPPool of slice ${key} is gone as soon as it is made`);
+  if (object === undefined) return lost(parts, known);
+  const slice = object === "unreadable" ? undefined : readSliceObject(object);
+  const verdict =
+    slice === undefined ? unreadable(known) : judgeObject(node, slice, known, journal.droppedOf(slice.domain));
+  await carryOut(parts, verdict, slice);
+  state.present = object === "unreadable" ? undefined : object;
+  state.granted = slice?.node === node ? slice.granted : undefined;
+  state.shared = slice?.shared;
+}
+
+async function read(client: KubeClient, key: string, signal: AbortSignal): Promise<IPPool | "unreadable" | undefined> {
+  const { namespace = "", name } = parseKey(key);
+  try {
+    return await readPool(client, { namespace, name, signal });
+  } catch (error) {
+    if (error instanceof BadObject) return "unreadable";
+    throw error;
+  }
+}
+
+function unreadable(known: JournalGrant | undefined): Verdict {
+  return known ? holdBack(known, "its IPPool cannot be read, or is not marked as a slice") : nothing;
+}
+
+async function carryOut(parts: SliceParts, verdict: Verdict, slice: SliceObject | undefined): Promise<void> {
+  const { journal, key } = parts;
+  const known = journal.grant(key);
+  // A journal that lost lines learns from the object what it may have answered.
+  const doubted = journal.suspect === "" ? undefined : slice;
+  switch (verdict.verdict) {
+    case "nothing":
+      return doubted === undefined || known === undefined ? undefined : journal.put(known, takenOver(parts, doubted));
+    case "accept":
+      return accept(parts, verdict.grant, slice!);
+    case "change":
+      return journal.put(verdict.grant, doubted === undefined ? [] : takenOver(parts, doubted));
+    case "hold-back":
+      warn(parts, "SliceHeldBack", `nothing is handed out of slice ${key}: ${verdict.why}; what is held stays`);
+      return journal.put(verdict.grant);
+    case "drop":
+      warn(parts, "SliceTakenAway", `slice ${key} is not this node's any more: ${verdict.why}; ${heldStays}`);
+      // Another node's slice is in a journal that was copied: its pods are not here.
+      return known === undefined || slice?.node !== parts.node ? journal.drop(key) : leave(parts, known);
+  }
+}
+
+async function accept(parts: SliceParts, grant: JournalGrant, slice: SliceObject): Promise<void> {
+  const { journal, key, log } = parts;
+  const holds = grant.sealed ? [] : takenOver(parts, slice);
+  await journal.put(grant, holds);
+  for (const { message } of slice.contents.unreadable) log.warn(message, { slice: key });
+  const { generation } = grant;
+  log.info("a slice was granted", { slice: key, block: String(grant.slice), generation, takenOver: holds.length });
+}
+
+/** What the object has entered; then what running pods say that they use, where the journal cannot know. */
+function takenOver({ journal, pods, key }: SliceParts, slice: SliceObject): Hold[] {
+  if (!pods.hasSynced) throw new Error(`slice ${key} waits until this node's pods are known`);
+  const isNew = journal.grant(key) === undefined || journal.suspect !== "";
+  const all = [...holdsIn(slice), ...(isNew ? holdsOfPods(pods.cache.list(), slice) : [])];
+  const byAddress = new Map<string, Hold>();
+  for (const hold of all) {
+    const place = String(hold.address);
+    if (contains(slice.slice, hold.address) && !byAddress.has(place)) byAddress.set(place, hold);
+  }
+  return [...byAddress.values()];
+}
+
+/** By what a multi-network plugin noted on running pods. Not promised: that an address is of this network; one too many is held until its pod goes. */
+function holdsOfPods(
+  running: Iterable<DeepReadonly<Pod>>,
+  { domain, slice }: Pick<SliceObject, "domain" | "slice">,
+): Hold[] {
+  return Array.from(running).flatMap(({ metadata, status }) => {
+    if (status?.phase === "Succeeded" || status?.phase === "Failed") return [];
+    const { uid = "", namespace = "", name = "" } = metadata;
+    const interfaces = readNetworkStatus(statusAnnotation(metadata.annotations)) ?? [];
+    return interfaces
+      .filter(({ isDefault }) => !isDefault)
+      .flatMap(({ interface: port, addresses }) =>
+        addresses
+          .filter((address) => contains(slice, address))
+          .map((address) => {
+            const owner = { kind: "pod", uid, namespace, name, interface: port } as const;
+            return { domain, address, owner, version: "" };
+          }),
+      );
+  });
+}
+
+async function lost(parts: SliceParts, known: JournalGrant | undefined): Promise<void> {
+  const { key, state, client, node, journal, signal } = parts;
+  state.present = undefined;
+  state.granted = undefined;
+  if (known === undefined) return;
+  if (known.sealed) return journal.drop(key);
+  // Until it is known whose it is, nothing is handed out of it.
+  if (known.phase === "active") await journal.put({ ...known, phase: "returning" });
+  const call = { signal, timeoutMs: callMs };
+  const isStillOurs = async () => judgeAbsence(node, known, await readSlicePool(client, known, call)) === "make-again";
+  if ((await isStillOurs()) && (await makeAgain(client, node, known, { ...call, isStillOurs }))) {
+    warn(parts, "SliceObjectLost", `the IPPool of slice ${key} was gone, and was made again from this node's journal`);
+    return look(parts, true);
+  }
+  warn(parts, "SliceTakenAway", `slice ${key} is not this node's any more: its IPPool is gone; ${heldStays}`);
+  await leave(parts, known);
+}
+
+function warn({ log, tell, key }: SliceParts, reason: string, message: string): void {
+  const { namespace = "", name } = parseKey(key);
+  log.warn(message, { slice: key });
+  tell({ namespace, name }, "Warning", reason, message);
+}

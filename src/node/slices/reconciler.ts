@@ -1,0 +1,245 @@
+// Tends the slices of a node, each by its key: reads its IPPool when the Lease names a change, brings the journal there, does what the grant asks
+// (lend, return, drain), then shows the journal's state on the object. Level-based: nothing is lost while the API server is away.
+//
+// Promised: a slice is with one worker at a time, so that a word on the object is always one that the journal has on its disk.
+import { nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
+import { type NodeSlices, sliceUseKey } from "../../api/slices/node-lease.ts";
+import { sliceLabelName } from "../../api/slices/slice-grant.ts";
+import { ipPools } from "../../cluster/resources.ts";
+import { asError } from "../../kube/abort.ts";
+import { type ApiError, isApiError, retryAfterOf } from "../../kube/errors.ts";
+import { keyOf } from "../../kube/meta.ts";
+import { Backoff } from "../../kube/queue/backoff.ts";
+import { Controller } from "../../kube/queue/controller.ts";
+import { perItemExponential } from "../../kube/queue/ratelimit.ts";
+import type { Journal } from "../../ledger/journal/journal.ts";
+import type { SliceKeeperOptions } from "./agent.ts";
+import { act } from "./grant/apply-phase.ts";
+import { SliceState } from "./grant/slice-state.ts";
+import { look } from "./grant/sync-grant.ts";
+import { show, writeEveryMs } from "./mirror/mirror-writer.ts";
+import type { Shortage } from "./shortage.ts";
+import { Rest } from "./slow-server-backoff.ts";
+
+export interface TendingOptions extends Pick<
+  SliceKeeperOptions,
+  "client" | "node" | "journal" | "clock" | "random" | "log" | "pods" | "ledgerOf" | "onMoved" | "tell" | "workers"
+> {
+  readonly shortage: Shortage;
+  /** What the controller wrote on the Lease is known, be it nothing. */
+  readonly isLeaseHeard: () => boolean;
+  /** All slices have been compared. */
+  readonly onCompared: () => void;
+  /** The API server answered, or did not. */
+  readonly onAnswer: (isHeard: boolean) => void;
+}
+
+/** Ten slices, 20 ms each, one after the other: with four at once, 1,000 nodes kept an API server of two cores so busy that it lost its leader. */
+const defaultWorkers = 1;
+/** Several changes of one moment are one write. */
+const gatherMs = 50;
+/** Cooling ends without a word of the journal: so often the free addresses are counted anew. Absent: a slice that could not be left yet (grant/leave-lost-slice.ts). */
+const lookOverMs = { cooling: 30_000, absent: 30_000, quiet: 600_000 } as const;
+const away = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
+
+export class Tending {
+  readonly #options: TendingOptions;
+  readonly #controller: Controller;
+  readonly #states = new Map<string, SliceState>();
+  /** Domain -> the key of its range. */
+  readonly #uses = new Map<string, string>();
+  #named: Readonly<Record<string, string>> = {};
+  /** The Lease names not all. */
+  #hasMore = false;
+  /** In which all of this node's slices were listed. */
+  #listedEpoch = 0;
+  /** Raised when all slices must be read anew before they are handed out of. */
+  #epoch = 1;
+  /** What the journal had when the comparing began, and was not read since. */
+  #uncompared: Set<string>;
+  #trouble = "";
+  #backoff: Backoff;
+  #awayUntilMs = Number.NEGATIVE_INFINITY;
+  /** A slow server is left to others, but for what others wait for. */
+  readonly #rest: Rest;
+
+  constructor(options: TendingOptions) {
+    this.#options = options;
+    const { clock, random, log, workers = defaultWorkers } = options;
+    this.#backoff = new Backoff(away, clock, random);
+    this.#rest = new Rest(clock, random);
+    this.#uncompared = keysOf(options.journal);
+    this.#controller = new Controller({
+      name: "slices",
+      reconcile: (key, { signal }) => this.#reconcile(key, signal),
+      concurrency: workers,
+      clock,
+      rateLimiter: perItemExponential(500, 30_000),
+      shutdownGraceMs: 3000,
+      onError: (error, key) => log.debug("tending a slice", { slice: key, error }),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { journal } = this.#options;
+    const unfollow = journal.follow((domain) => this.#changed(domain));
+    try {
+      for (const { domain } of journal.grants()) this.#measure(domain);
+      for (const { key } of journal.grants()) this.#controller.enqueue(key);
+      await this.#controller.run(signal);
+    } finally {
+      unfollow();
+    }
+  }
+
+  /** What the Lease names. */
+  name({ grants, more }: Pick<NodeSlices, "grants" | "more">): void {
+    this.#named = grants;
+    this.#hasMore = more > 0;
+    const keys = keysOf(this.#options.journal).union(new Set(Object.keys(grants)));
+    for (const key of keys) if (this.#states.get(key)?.token !== (grants[key] ?? "")) this.#controller.enqueue(key);
+  }
+
+  /** At once, for what others wait for. */
+  hurry(key: string): void {
+    this.#stateOf(key).isUrgent = true;
+    this.#controller.enqueue(key);
+  }
+
+  /** Every slice of the journal has been compared with the API server since the start, or since `compareAnew`. */
+  get isCompared(): boolean {
+    return this.#uncompared.size === 0;
+  }
+
+  /** What keeps a slice from being compared; empty: nothing but time. */
+  get trouble(): string {
+    return this.#trouble;
+  }
+
+  compareAnew(): void {
+    this.#epoch += 1;
+    this.#uncompared = keysOf(this.#options.journal);
+    for (const key of this.#uncompared) this.#controller.enqueue(key);
+  }
+
+  /** The API server is there again: what waited for it need not. */
+  resume(): void {
+    if (this.#awayUntilMs <= this.#options.clock.monotonicMs()) return;
+    this.#awayUntilMs = Number.NEGATIVE_INFINITY;
+    for (const { key } of this.#options.journal.grants()) this.#controller.enqueue(key);
+  }
+
+  /** In a sentence why there is no more of the slice to be had; empty: nobody said so. */
+  exhausted(key: string): string {
+    return this.#states.get(key)?.granted?.grant.exhausted ?? "";
+  }
+
+  /** Slices whose object is behind, and for how long the oldest of them has been. */
+  get behind(): { readonly behind: number; readonly oldestMs: number } {
+    const since = [...this.#states.values()].flatMap(({ dirtySinceMs }) => dirtySinceMs ?? []);
+    const nowMs = this.#options.clock.monotonicMs();
+    return { behind: since.length, oldestMs: since.length === 0 ? 0 : nowMs - Math.min(...since) };
+  }
+
+  #changed(domain: string): void {
+    const { journal, clock } = this.#options;
+    this.#measure(domain);
+    for (const grant of journal.grants()) {
+      if (grant.domain !== domain) continue;
+      const state = this.#stateOf(grant.key);
+      const nowMs = clock.monotonicMs();
+      state.dirtySinceMs ??= nowMs;
+      this.#controller.enqueueAfter(grant.key, Math.max(gatherMs, state.lastWriteMs + writeEveryMs - nowMs));
+    }
+  }
+
+  /** A range whose last grant is gone has nothing. */
+  #measure(domain: string): void {
+    const { journal, shortage } = this.#options;
+    const grant = journal.grants().find((each) => each.domain === domain);
+    if (grant !== undefined) this.#uses.set(domain, sliceUseKey(grant));
+    const use = this.#uses.get(domain);
+    if (use === undefined) return;
+    shortage.sized(use, journal.blocksOf(domain).size);
+    shortage.held(use, Array.from(journal.holdsOf(domain)).length);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {
+    const { clock, onAnswer, random } = this.#options;
+    const beganMs = clock.monotonicMs();
+    const restUntilMs = this.#stateOf(key).isUrgent ? this.#awayUntilMs : this.#rest.untilMs;
+    const waitMs = Math.max(this.#awayUntilMs, restUntilMs) - beganMs;
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    try {
+      const requeueAfterMs = await this.#tend(key, signal);
+      this.#rest.took(clock.monotonicMs() - beganMs);
+      this.#backoff = new Backoff(away, clock, random);
+      await this.#trust(signal);
+      return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
+    } catch (error) {
+      this.#trouble = asError(error).message;
+      if (signal.aborted || !isPassing(error)) throw error;
+      this.#awayUntilMs = clock.monotonicMs() + Math.max(this.#backoff.next(), retryAfterOf(error) * (1 + random()));
+      onAnswer(false);
+      throw asError(error);
+    }
+  }
+
+  async #tend(key: string, signal: AbortSignal): Promise<number | undefined> {
+    const { journal } = this.#options;
+    const state = this.#stateOf(key);
+    const token = this.#named[key] ?? "";
+    const parts = { ...this.#options, key, state, signal, onHeard: () => this.#options.onAnswer(true) };
+    if (state.token !== token || state.epoch !== this.#epoch || state.present === undefined) {
+      const epoch = this.#epoch;
+      await look(parts);
+      state.token = token;
+      state.epoch = epoch;
+      if (epoch === this.#epoch && this.#uncompared.delete(key) && this.isCompared) this.#options.onCompared();
+    }
+    const grant = journal.grant(key);
+    if (grant === undefined) {
+      if (!(key in this.#named)) this.#states.delete(key);
+      return undefined;
+    }
+    const waits = [await act(parts), await show(parts)].filter((each) => each !== undefined);
+    if (state.present === undefined) waits.push(lookOverMs.absent);
+    const isCooling = Array.from(journal.coolingOf(grant.domain)).length > 0;
+    return Math.min(...waits, isCooling ? lookOverMs.cooling : lookOverMs.quiet);
+  }
+
+  /** A journal that lost lines is believed again when every slice of it, and every one that it may have lost, was read. */
+  async #trust(signal: AbortSignal): Promise<void> {
+    const { journal, isLeaseHeard } = this.#options;
+    if (journal.suspect === "" || !isLeaseHeard() || !this.isCompared) return;
+    if (Object.keys(this.#named).some((key) => this.#states.get(key)?.epoch !== this.#epoch)) return;
+    if (this.#hasMore && this.#listedEpoch !== this.#epoch) await this.#listOwn(signal);
+    if (this.isCompared && (!this.#hasMore || this.#listedEpoch === this.#epoch)) await journal.trusted();
+  }
+
+  /** What the Lease has no room to name is found by its label, and read too. */
+  async #listOwn(signal: AbortSignal): Promise<void> {
+    const { client, node } = this.#options;
+    const epoch = this.#epoch;
+    const labelSelector = `${sliceLabelName},${nodeLabelName}=${nodeLabel(node)}`;
+    const { items } = await client.list(ipPools, { labelSelector, signal });
+    const unread = items.map(keyOf).filter((key) => this.#states.get(key)?.epoch !== epoch);
+    this.#listedEpoch = epoch;
+    for (const key of unread) this.#uncompared.add(key);
+    for (const key of unread) this.#controller.enqueue(key);
+  }
+
+  #stateOf(key: string): SliceState {
+    const known = this.#states.get(key) ?? new SliceState();
+    this.#states.set(key, known);
+    return known;
+  }
+}
+
+function keysOf(journal: Journal): Set<string> {
+  return new Set(journal.grants().map(({ key }) => key));
+}
+
+function isPassing(error: unknown): error is ApiError {
+  return isApiError(error, "unreachable", "outcome-unknown", "unavailable", "too-many-requests", "internal", "aborted");
+}

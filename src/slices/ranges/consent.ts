@@ -1,0 +1,101 @@
+// Who may cut ranges into slices, and how many: none that another namespace hands out, at a bounded cost (docs/node-slices.md). Pure.
+import type { Definition } from "../../cni/config/definitions.ts";
+
+export interface CutRules {
+  /** Namespaces whose definitions may cut ranges in every namespace of pools; others only in their own (`pool_namespace: nad`). */
+  readonly trusted: Pick<ReadonlySet<string>, "has">;
+  readonly rangesPerDefinition: number;
+  /** Of all definitions in it. */
+  readonly rangesPerNamespace: number;
+  /** Of all definitions in it, where it is not trusted: every node has at least one slice of each range. */
+  readonly slicesPerNamespace: number;
+  /** Of the whole cluster: every daemon reads all of them in one ConfigMap. Namespaces that are not trusted have half of them together. */
+  readonly rangesInAll: number;
+}
+
+/** Ten networks, both families, are 20 ranges; at 5,000 nodes a namespace that is not trusted may have four of them. */
+export const defaultCutLimits = {
+  rangesPerDefinition: 16,
+  rangesPerNamespace: 64,
+  slicesPerNamespace: 20_000,
+  rangesInAll: 1000,
+} as const;
+
+export function trustedNamespaces(
+  systemNamespace: string,
+  named: readonly string[] = ["default"],
+): ReadonlySet<string> {
+  return new Set([systemNamespace, ...named]);
+}
+
+/** Why a range gets no slices. */
+export interface Objection {
+  readonly reason: "NotTrusted" | "TooMany" | "OnRecord";
+  readonly why: string;
+}
+
+export function namespaceOf({ object }: Definition): string {
+  return object.metadata.namespace ?? "";
+}
+
+/** The namespace of its pools is its own, or it is trusted with all. */
+export function administers(definition: Definition, trusted: CutRules["trusted"]): boolean {
+  const namespace = namespaceOf(definition);
+  return definition.poolNamespace === namespace || trusted.has(namespace);
+}
+
+export function objectionTo(definition: Definition, { trusted, rangesPerDefinition }: CutRules): Objection | undefined {
+  const { key, config, poolNamespace } = definition;
+  const namespace = namespaceOf(definition);
+  if (!administers(definition, trusted)) {
+    return {
+      reason: "NotTrusted",
+      why:
+        `Definitions in the namespace ${namespace} may not cut ranges of pools in ${poolNamespace} into slices, as ${key} asks: others share these. ` +
+        `Set "pool_namespace": "nad", take node_slice_size away, or have an administrator add ${namespace} to --trusted-namespaces of the controller.`,
+    };
+  }
+  const ranges = config.ranges.filter(({ sliceLength }) => sliceLength !== undefined).length;
+  if (ranges <= rangesPerDefinition) return undefined;
+  return {
+    reason: "TooMany",
+    why: `${key} asks for slices of ${ranges} ranges, and a definition may have ${rangesPerDefinition} (--max-sliced-ranges-per-definition of the controller).`,
+  };
+}
+
+/** Each with the range that is asked about. */
+interface RangeCounts {
+  /** Of its namespace. */
+  readonly ranges: number;
+  /** Of the cluster. */
+  readonly inAll: number;
+  /** Of all namespaces that are not trusted. */
+  readonly untrusted: number;
+  readonly nodes: number;
+}
+
+/** What one more range would be too much for. */
+export function excessOf(
+  definition: Definition,
+  { ranges, inAll, untrusted, nodes }: RangeCounts,
+  { trusted, rangesPerNamespace, slicesPerNamespace, rangesInAll }: CutRules,
+): Objection | undefined {
+  const namespace = namespaceOf(definition);
+  const would = `${definition.key} would be sliced range ${ranges} of the namespace ${namespace}`;
+  if (ranges > rangesPerNamespace) {
+    const limit = `it may have ${rangesPerNamespace} (--max-sliced-ranges-per-namespace of the controller)`;
+    return { reason: "TooMany", why: `${would}, and ${limit}.` };
+  }
+  const half = Math.floor(rangesInAll / 2);
+  const isUntrusted = !trusted.has(namespace);
+  if (inAll > rangesInAll || (isUntrusted && untrusted > half)) {
+    const [who, most] =
+      inAll > rangesInAll ? ["the cluster has", rangesInAll] : ["namespaces that are not trusted have", half];
+    const limit = `${who} ${most} already, as many as there may be in all`;
+    return { reason: "TooMany", why: `${would}, and ${limit}. Take node_slice_size from definitions that need none.` };
+  }
+  if (!isUntrusted || ranges * nodes <= slicesPerNamespace) return undefined;
+  const slices = `with ${nodes} nodes these are ${ranges * nodes} slices or more`;
+  const limit = `it may have ${slicesPerNamespace} (--max-slices-per-namespace of the controller)`;
+  return { reason: "TooMany", why: `${would}; ${slices}, and ${limit}.` };
+}

@@ -1,0 +1,298 @@
+// Sliced ranges that definitions ask for: one wish per namespace of pool objects, network_name and range (docs/decisions/0013). Pure.
+//
+// Promised: the order of definitions and pools does not matter; no two wishes of a namespace and network_name overlap. Where definitions
+// disagree the existing pool counts, else the oldest definition. What another namespace had on record before is not cut; slices stay.
+import { shortened, sliceUseKey } from "../../api/slices/node-lease.ts";
+import type { Definition } from "../../cni/config/definitions.ts";
+import { usefulOf } from "../../cni/config/pool-definition.ts";
+import type { IpamRange } from "../../cni/config/range.ts";
+import { IntervalSet } from "../../net/interval-set.ts";
+import { comparePrefixes, overlaps, type Prefix } from "../../net/prefix.ts";
+import { administers, type CutRules, excessOf, namespaceOf, type Objection, objectionTo } from "./consent.ts";
+
+export interface PoolSpec {
+  readonly namespace: string;
+  readonly name: string;
+  /** network_name; empty: none. */
+  readonly network: string;
+  readonly range: Prefix;
+  readonly sliceLength: number;
+  readonly floatingLength?: number;
+}
+
+/** Of a NodeSlicePool that is there. */
+export interface ExistingPool extends Omit<PoolSpec, "network"> {
+  /** Undefined: nobody has said it, so it is one of whereabouts'. */
+  readonly network?: string;
+  readonly hasSlices: boolean;
+}
+
+interface Use {
+  readonly definition: Definition;
+  readonly range: IpamRange;
+  /** Its place among the definition's ranges. */
+  readonly index: number;
+}
+
+export interface Wish extends Omit<PoolSpec, "name"> {
+  /** sliceUseKey: namespace, network, range. */
+  readonly key: string;
+  /** What any definition hands out. */
+  readonly useful: IntervalSet;
+  /** Those that ask for slices, the oldest first. */
+  readonly uses: readonly Use[];
+  /** No definition of the range was ever changed, and none shares any of it: nobody has taken of it before it was cut. */
+  readonly isOriginal: boolean;
+  /** `enable_overlapping_ranges`: in which domain its addresses are once they are shared. One that says so counts for all. */
+  readonly protectsOverlaps: boolean;
+  readonly disagreement?: string;
+  /** None of its definitions may have it cut. */
+  readonly objection?: Objection;
+}
+
+/** A range that gets no slices, and in a sentence why. */
+export interface Refusal {
+  readonly wish: Wish;
+  readonly reason: "Overlapping" | "Disagreement" | Objection["reason"];
+  readonly why: string;
+}
+
+export interface Wishes {
+  readonly accepted: readonly Wish[];
+  readonly refused: readonly Refusal[];
+}
+
+export interface WishRules extends CutRules {
+  readonly nodes: number;
+}
+
+export function wishesOf(definitions: readonly Definition[], pools: readonly ExistingPool[], rules: WishRules): Wishes {
+  const all = usesOf(definitions);
+  const groups = Map.groupBy(all, ({ definition, range }) =>
+    sliceUseKey({ namespace: definition.poolNamespace, network: definition.config.networkName, range: range.prefix }),
+  );
+  const wishes = [...groups]
+    .flatMap(([key, uses]) => wishOf(key, uses, pools, rules) ?? [])
+    .map((wish) => (wish.isOriginal && all.some((use) => isShared(use, wish)) ? { ...wish, isOriginal: false } : wish));
+  const isCut = (wish: Wish) => poolOf(wish, pools)?.hasSlices === true;
+  const refused: Refusal[] = [];
+  const asked = wishes.flatMap((wish): Wish[] => {
+    const objection = isCut(wish) ? undefined : (wish.objection ?? recordedBefore(wish, all, rules));
+    if (objection !== undefined) refused.push({ wish, ...objection });
+    return objection === undefined ? [wish] : [];
+  });
+  const accepted: Wish[] = [];
+  for (const network of Map.groupBy(asked, ({ namespace, network: name }) => `${namespace} ${name}`).values()) {
+    const settled = settleRanges(network, isCut);
+    refused.push(...settled.refused);
+    const apart: Wish[] = [];
+    for (const wish of settled.accepted) {
+      const other = apart.find((each) => overlaps(each.range, wish.range));
+      if (other === undefined) apart.push(wish);
+      else refused.push({ wish, reason: "Overlapping", why: overlapWords(wish, other) });
+    }
+    accepted.push(...apart);
+  }
+  return within({ accepted, refused }, isCut, rules);
+}
+
+/** Keeps to the limits: what is cut stays, then accepted, trusted, older ones. What is refused counts too: it has a pool that says why. */
+function within({ accepted, refused }: Wishes, isCut: (wish: Wish) => boolean, rules: WishRules): Wishes {
+  const counts = new Map<string, number>();
+  const excess = new Map<string, Refusal>();
+  const isTrusted = ({ uses }: Wish) => rules.trusted.has(namespaceOf(uses[0]!.definition));
+  const isAccepted = new Set(accepted);
+  const heard = refused.filter(({ reason }) => reason !== "NotTrusted" && reason !== "TooMany");
+  const ranked = [...accepted, ...heard.map(({ wish }) => wish)].toSorted(
+    (a, b) =>
+      Number(isCut(b)) - Number(isCut(a)) ||
+      Number(isAccepted.has(b)) - Number(isAccepted.has(a)) ||
+      Number(isTrusted(b)) - Number(isTrusted(a)) ||
+      compareAge(a.uses[0]!, b.uses[0]!),
+  );
+  let inAll = 0;
+  let untrusted = 0;
+  for (const wish of ranked) {
+    const { definition } = wish.uses[0]!;
+    const namespace = namespaceOf(definition);
+    const ranges = 1 + (counts.get(namespace) ?? 0);
+    const more = isTrusted(wish) ? 0 : 1;
+    const sums = { ranges, inAll: inAll + 1, untrusted: untrusted + more, nodes: rules.nodes };
+    const objection = isCut(wish) ? undefined : excessOf(definition, sums, rules);
+    if (objection === undefined) {
+      counts.set(namespace, ranges);
+      inAll += 1;
+      untrusted += more;
+    } else excess.set(wish.key, { wish, ...objection });
+  }
+  const all = [...refused.filter(({ wish }) => !excess.has(wish.key)), ...excess.values()];
+  return {
+    accepted: accepted.filter(({ key }) => !excess.has(key)),
+    refused: all.map((each) => ({ ...each, why: shortened(each.why, longestWhy) })),
+  };
+}
+
+/** It stands in conditions, in holdfast-state and in events. */
+const longestWhy = 2000;
+
+/** The older definition first. */
+function compareAge({ definition: a }: Pick<Use, "definition">, { definition: b }: Pick<Use, "definition">): number {
+  return createdMs(a) - createdMs(b) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
+}
+
+/**
+ * A definition of another namespace shared a part of the range, or more, before: a cut would leave it with less (the very same range is served from
+ * slices). One that does not administer the pools counts only if it is older: else any tenant could keep administrators from cutting.
+ */
+function recordedBefore(wish: Wish, all: readonly Use[], { trusted }: CutRules): Objection | undefined {
+  const own = new Set(wish.uses.map(({ definition }) => namespaceOf(definition)));
+  // When a definition was changed is not known: what it became is later than what others are.
+  const wasChanged = wish.uses.some(({ definition }) => (definition.object.metadata.generation ?? 2) !== 1);
+  const other = all.find(
+    (use) =>
+      isShared(use, wish) &&
+      comparePrefixes(use.range.prefix, wish.range) !== 0 &&
+      !own.has(namespaceOf(use.definition)) &&
+      ((wasChanged && administers(use.definition, trusted)) || compareAge(use, wish.uses[0]!) < 0),
+  );
+  if (other === undefined) return undefined;
+  const theirs = `${other.range.prefix} of ${other.definition.key}`;
+  return {
+    reason: "OnRecord",
+    why: `${wish.range} of ${namesOf(wish.uses)} is not cut into slices: ${theirs}, of another namespace, was there before and would be left with less. Give one of them another range or network_name.`,
+  };
+}
+
+/** Every range of every definition, the oldest definition first: what is not sliced counts for what is useful only. */
+function usesOf(definitions: readonly Definition[]): Use[] {
+  return definitions
+    .flatMap((definition) => definition.config.ranges.map((range, index) => ({ definition, range, index })))
+    .toSorted(compareAge);
+}
+
+/** It takes from addresses of the wish until it knows that they are cut. */
+function isShared({ definition, range }: Use, wish: Wish): boolean {
+  if (range.sliceLength !== undefined || !overlaps(range.prefix, wish.range)) return false;
+  return definition.poolNamespace === wish.namespace && definition.config.networkName === wish.network;
+}
+
+function createdMs({ object }: Definition): number {
+  const ms = Date.parse(object.metadata.creationTimestamp ?? "");
+  return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
+}
+
+function wishOf(key: string, all: readonly Use[], pools: readonly ExistingPool[], rules: CutRules): Wish | undefined {
+  const asking = all.filter(({ range }) => range.sliceLength !== undefined);
+  const allowed = asking.filter(({ definition }) => objectionTo(definition, rules) === undefined);
+  // Who may not have it cut does not say how it is cut either.
+  const uses = allowed.length > 0 ? allowed : asking;
+  const [oldest] = uses;
+  if (oldest === undefined) return undefined;
+  const objection = allowed.length > 0 ? undefined : objectionTo(oldest.definition, rules);
+  const { poolNamespace: namespace, config } = oldest.definition;
+  const base = { key, namespace, network: config.networkName, range: oldest.range.prefix, uses };
+  const disagreement = sizeDisagreement(uses);
+  const there = disagreement === undefined ? undefined : poolOf(base, pools);
+  const { sliceLength, floatingLength } = there ?? oldest.range;
+  return {
+    ...base,
+    sliceLength: sliceLength!,
+    ...(floatingLength !== undefined && { floatingLength }),
+    ...(objection !== undefined && { objection }),
+    useful: IntervalSet.of(all.flatMap(({ definition, range }) => [...usefulOf(definition.config, range)])),
+    protectsOverlaps: all.some(({ definition }) => definition.config.overlappingRanges),
+    isOriginal: all.every(({ definition }) => (definition.object.metadata.generation ?? 2) === 1),
+    ...(disagreement !== undefined && {
+      disagreement: `${disagreement} The pool has ${sizeText(there ?? oldest.range)}. Write the same into all of them.`,
+    }),
+  };
+}
+
+/** The pool of a range: the one that says so, or one of whereabouts' whose name and range fit. */
+export function poolOf(
+  wish: Pick<Wish, "namespace" | "network" | "range" | "uses">,
+  pools: readonly ExistingPool[],
+): ExistingPool | undefined {
+  const fits = pools.filter((each) => each.namespace === wish.namespace && `${each.range}` === `${wish.range}`);
+  const own = fits.find(({ network }) => network === wish.network);
+  if (own !== undefined) return own;
+  const names = new Set(wish.uses.flatMap(({ definition }) => upstreamNames(definition, wish.range)));
+  return fits.find(({ network, name }) => network === undefined && names.has(name));
+}
+
+function upstreamNames({ config }: Definition, range: Prefix): string[] {
+  const byRange = `${range}`.replaceAll(/[:/]/g, "-");
+  // The fork names it by the range where there is no network_name.
+  return config.networkName === "" ? [config.name, byRange] : [config.networkName];
+}
+
+function sizeDisagreement(uses: readonly Use[]): string | undefined {
+  const bySize = Map.groupBy(uses, ({ range }) => sizeText(range));
+  if (bySize.size < 2) return undefined;
+  const parts = [...bySize].map(([size, each]) => `${namesOf(each)} ask${each.length === 1 ? "s" : ""} for ${size}`);
+  return `Of ${uses[0]!.range.prefix}, ${firstOf(parts)}.`;
+}
+
+function sizeText({ sliceLength, floatingLength }: Pick<IpamRange, "sliceLength" | "floatingLength">): string {
+  const floating = floatingLength === undefined ? "" : ` with a floating /${floatingLength}`;
+  return `slices of /${sliceLength}${floating}`;
+}
+
+/** A sentence names so many; the events are on each. */
+const mostNames = 5;
+
+function namesOf(uses: readonly Use[]): string {
+  const names = [...new Set(uses.map(({ definition }) => definition.key))];
+  return names.length <= mostNames ? names.join(" and ") : firstOf(names);
+}
+
+function firstOf(parts: readonly string[]): string {
+  const more = parts.length - mostNames;
+  return parts.slice(0, mostNames).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/** Where definitions of a named network list different ranges of a family, ranges with slices stay; without any, the oldest definition counts. */
+function settleRanges(wishes: readonly Wish[], isCut: (wish: Wish) => boolean): Wishes {
+  const ranked = [...wishes.filter(isCut), ...wishes.filter((wish) => !isCut(wish))];
+  const accepted: Wish[] = [];
+  const refused: Refusal[] = [];
+  for (const family of Map.groupBy(ranked, ({ range }) => range.family).values()) {
+    const disagreement = rangeDisagreement(family);
+    if (disagreement === undefined) {
+      accepted.push(...family);
+      continue;
+    }
+    const oldest = family.flatMap(({ uses }) => uses).reduce((a, b) => (compareAge(b, a) < 0 ? b : a)).definition;
+    const isOfOldest = ({ uses }: Wish) => uses.some(({ definition }) => definition === oldest);
+    const stays = family.some(isCut) ? isCut : isOfOldest;
+    for (const wish of family) {
+      const why = `${disagreement} Write the same range into all of them.`;
+      if (stays(wish)) accepted.push({ ...wish, disagreement: [wish.disagreement, why].filter(Boolean).join(" ") });
+      else refused.push({ wish, reason: "Disagreement", why });
+    }
+  }
+  return { accepted, refused };
+}
+
+/** Some definition lacks a range that another has, and has one that the other lacks. */
+function rangeDisagreement(family: readonly Wish[]): string | undefined {
+  if (family.length < 2 || family[0]!.network === "") return undefined;
+  const byDefinition = Map.groupBy(
+    family.flatMap(({ uses }) => uses),
+    ({ definition }) => definition.key,
+  );
+  const lists = Array.from(byDefinition.values(), (uses) => new Set(uses.map(({ range }) => `${range.prefix}`)));
+  const longest = lists.reduce((a, b) => (b.size > a.size ? b : a));
+  // Lists that are all parts of the longest one are no disagreement.
+  if (lists.every((list) => list.isSubsetOf(longest))) return undefined;
+  const parts = family.map(({ range, uses }) => `${range} (${namesOf(uses)})`);
+  return `Definitions of the network ${JSON.stringify(family[0]!.network)} have different ranges: ${firstOf(parts)}.`;
+}
+
+function overlapWords(wish: Wish, other: Wish): string {
+  const network = wish.network === "" ? "without network_name" : `of the network ${JSON.stringify(wish.network)}`;
+  return (
+    `The sliced range ${wish.range} of ${namesOf(wish.uses)} overlaps ${other.range} of ${namesOf(other.uses)}, both ${network}: ` +
+    "it gets no slices. Give it a range of its own, the very same range, or another network_name."
+  );
+}

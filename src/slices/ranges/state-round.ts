@@ -1,0 +1,261 @@
+// The sliced ranges in holdfast-state, kept by the leader: reads the state, moves ranges on (phases.ts), writes it guarded.
+//
+// Promised: nothing is written while handing out is paused; while whereabouts is active only a missing `sliced`, as it is on record.
+// A phase is on its NodeSlicePool before a daemon is told. The leader rests where the state cannot be read: it may be paused.
+import { networkAnnotation } from "../../api/holds/hold-marks.ts";
+import { readPoolName } from "../../api/pools/pool-name.ts";
+import { readSeen, seenAnnotation } from "../../api/slices/node-lease.ts";
+import { sliceLabelName } from "../../api/slices/slice-grant.ts";
+import { configMaps, ipPools, type ConfigMap } from "../../cluster/resources.ts";
+import { prefixOf } from "../../cluster/slice-object.ts";
+import {
+  readSlicedRanges,
+  refusedKey,
+  slicedKey,
+  type SlicedPhase,
+  type SlicedRange,
+  type SlicedRanges,
+  writeRefusals,
+  writeSlicedRanges,
+} from "../../cluster/sliced-ranges.ts";
+import { fetchState, readState, restoredKey, restsOf, stateName } from "../../cluster/state.ts";
+import type { Prefix } from "../../net/prefix.ts";
+import type { SlicesOptions } from "../leader.ts";
+import type { Nodes } from "../nodes.ts";
+import type { Reserved } from "../reserved-addresses.ts";
+import type { Journals } from "../restored-journals.ts";
+import type { PoolPhase } from "../writers/pool-writer.ts";
+import {
+  isSharedOver,
+  keyOf,
+  nextSliced,
+  type PhaseFacts,
+  phasesOf,
+  type PoolBlocks,
+  toldAgain,
+  type WantedRange,
+} from "./phases.ts";
+import type { Target } from "./pool-targets.ts";
+
+export interface StateRoundOptions extends Pick<SlicesOptions, "client" | "clock" | "log" | "systemNamespace"> {
+  readonly nodes: Nodes;
+  readonly reserved: Reserved;
+  readonly journals: Pick<Journals, "lost" | "restored" | "waived" | "hasWaited" | "isAwaiting">;
+  /** Every pool that is there, with what is still a slice. */
+  readonly pools: () => Iterable<PoolBlocks>;
+  /** The floating part that the last plan named; undefined: there was no plan yet. */
+  readonly floating: (key: string) => { readonly block?: Prefix } | undefined;
+  /** sliceUseKey -> why a range gets no slices. */
+  readonly refusals: () => ReadonlyMap<string, string>;
+  /** Writes the phase on the pool of the range; it is made where it is missing. */
+  readonly mark: (target: Target, phase: SlicedPhase, signal: AbortSignal) => Promise<void>;
+}
+
+export interface Gate {
+  /** Empty, or in a sentence why nothing is done. */
+  readonly rests: string;
+  readonly isPaused: boolean;
+  /** What daemons are told; undefined: it is gone, or cannot be read. */
+  readonly sliced: SlicedRanges | undefined;
+  readonly object?: ConfigMap;
+}
+
+/** Versions rise by one: so many changes a restored copy is never behind. */
+const farAhead = 1_000_000;
+
+const closed: Gate = { rests: "the state has not been read yet", isPaused: true, sliced: undefined };
+
+export class StateRound {
+  readonly #options: StateRoundOptions;
+  #gate: Gate = closed;
+  /** Looks and writes that were begun, and the last of them that counts. */
+  #begun = 0;
+  #counts = 0;
+  /** In this term: every daemon is told something new once, and so says at once what it has. */
+  #hasTold = false;
+  /** The state has the note of a restore, as far as this term has seen. */
+  #isNoted = false;
+  /** The version of the state at which the reservation ledger was listed with every daemon having seen it. */
+  #listedAt = -1;
+  /** Lease -> the version that was ignored last, and said to be. */
+  readonly #ignored = new Map<string, number>();
+
+  constructor(options: StateRoundOptions) {
+    this.#options = options;
+  }
+
+  get gate(): Gate {
+    return this.#gate;
+  }
+
+  async look(signal: AbortSignal): Promise<Gate> {
+    const { client, systemNamespace: namespace } = this.#options;
+    const turn = ++this.#begun;
+    const object = await fetchState(client, { namespace, signal }).catch((error: unknown) => {
+      this.#gate = closed;
+      throw error;
+    });
+    // Two at once: the later one counts.
+    if (turn < this.#counts) return this.#gate;
+    this.#counts = turn;
+    const state = readState(object);
+    // The leader before has noticed it.
+    if (object?.data?.[restoredKey] !== undefined) this.#options.journals.restored();
+    this.#gate = {
+      rests: restsOf(state),
+      isPaused: state.paused !== "",
+      sliced: readSlicedRanges(object),
+      ...(object && { object }),
+    };
+    return this.#gate;
+  }
+
+  /** Moves ranges on; true if the state was changed. `look` comes first. */
+  async move(targets: Iterable<Target>, signal: AbortSignal): Promise<boolean> {
+    const { sliced: told, rests, isPaused } = this.#gate;
+    const { journals } = this.#options;
+    let { object } = this.#gate;
+    if (object === undefined || isPaused) return false;
+    const pools = [...this.#options.pools()];
+    const known = { told, pools, seen: this.#seen() };
+    const isBehind = known.seen.some((seen) => (seen ?? 0) > (told?.version ?? 0));
+    if (isBehind && told === undefined) journals.lost();
+    else if (isBehind) journals.restored();
+    const isNoted = object.data?.[restoredKey] !== undefined;
+    // Somebody deleted the note, and so knows better.
+    if (this.#isNoted && !isNoted) journals.waived();
+    this.#isNoted = isNoted;
+    if (journals.isAwaiting !== isNoted) object = await this.#note(object, signal);
+    // Older than what daemons have seen: they hand out nothing by it. A newer one is told when all had the time to say what the copy has forgotten.
+    if (isBehind && told !== undefined && !journals.hasWaited) return false;
+    if (rests !== "") {
+      if (told === undefined) await this.#write(object, toldAgain(known), signal);
+      return told === undefined;
+    }
+    const all = [...targets];
+    const facts = { ...known, wanted: await this.#wanted(all, known, signal) };
+    let next = nextSliced({ ...facts, isListed: told !== undefined && this.#listedAt === told.version });
+    if (next.needsList) {
+      // A node that is back after a silence looks at what is told after it has renewed its Lease: here its Lease is looked at after all was told.
+      await this.#options.nodes.refresh(signal);
+      const seen = this.#seen();
+      if (!nextSliced({ ...facts, seen, isListed: false }).needsList) return false;
+      await this.#options.reserved.refresh(signal);
+      this.#listedAt = told!.version;
+      next = nextSliced({ ...facts, isListed: true });
+    }
+    await this.#record(all, next.sliced, signal);
+    // Where nothing is cut nobody is asked for slices.
+    const isAsked = !this.#hasTold && next.sliced.ranges.length > 0;
+    const isNew = next.sliced !== told || isAsked;
+    if (!isNew && writeRefusals(this.#options.refusals()) === (object.data?.[refusedKey] ?? "{}")) return false;
+    const { version, ranges } = next.sliced;
+    await this.#write(object, next.sliced === told && isAsked ? { version: version + 1, ranges } : next.sliced, signal);
+    this.#hasTold = ranges.length > 0;
+    return true;
+  }
+
+  /** A leader that begins meanwhile waits for the same nodes, and daemons need not say any more that the server was restored. */
+  async #note(object: ConfigMap, signal: AbortSignal): Promise<ConfigMap> {
+    const { client, journals, clock } = this.#options;
+    const { [restoredKey]: _, ...others } = object.data ?? {};
+    const data = journals.isAwaiting ? { ...others, [restoredKey]: new Date(clock.wallMs()).toISOString() } : others;
+    const written = await client.update(configMaps, { ...object, data }, { signal });
+    this.#counts = ++this.#begun;
+    this.#gate = { ...this.#gate, object: written };
+    this.#isNoted = restoredKey in data;
+    return written;
+  }
+
+  /** Before any daemon is told: what is told can be made again from what is on record. */
+  async #record(targets: readonly Target[], { ranges }: SlicedRanges, signal: AbortSignal): Promise<void> {
+    for (const entry of ranges) {
+      const target = targets.find((each) => isOf(entry, each));
+      if (target !== undefined) await this.#options.mark(target, entry.phase, signal);
+    }
+  }
+
+  phaseOf(target: Target): PoolPhase {
+    const { sliced } = this.#gate;
+    const entry = sliced?.ranges.find((each) => isOf(each, target));
+    // Only when every daemon works by this state, the part that it names is all that is taken from.
+    const haveSeen = this.#seen().every((seen) => seen === sliced?.version);
+    const floatingInUse = entry?.floating === undefined ? [] : [entry.floating];
+    return { phase: entry?.phase, ...(haveSeen && { floatingInUse }) };
+  }
+
+  /** What daemons with a fresh Lease have seen. A number far above what is told was never told, and would use up the numbers: it counts as silence. */
+  #seen(): (number | undefined)[] {
+    const { nodes, log } = this.#options;
+    const { sliced: told } = this.#gate;
+    const most = told === undefined ? Number.MAX_SAFE_INTEGER / 2 : told.version + farAhead;
+    return [
+      ...nodes.seen(({ metadata: { name = "", annotations } }) => {
+        const seen = readSeen(annotations?.[seenAnnotation] ?? "");
+        if (seen === undefined || seen <= most) return seen;
+        if (this.#ignored.get(name) !== seen) {
+          const what = `the Lease ${name} names a version of the sliced ranges that was never told; it is ignored`;
+          const remedy = `Look at the daemon of that node. If other nodes say the same, the state was restored from an old copy: delete the key ${slicedKey} of the ConfigMap ${stateName}, and it is written anew.`;
+          log.error(`${what}. ${remedy}`, { seen, told: told?.version });
+        }
+        this.#ignored.set(name, seen);
+        return undefined;
+      }),
+    ];
+  }
+
+  async #wanted(
+    targets: Iterable<Target>,
+    { told, pools }: Pick<PhaseFacts, "told" | "pools">,
+    signal: AbortSignal,
+  ): Promise<WantedRange[]> {
+    const wanted: WantedRange[] = [];
+    const phaseOf = phasesOf({ told, pools });
+    for (const target of targets) {
+      if (!target.wanted || target.refusal !== undefined) continue;
+      const { namespace, network, range, name: pool, key } = target;
+      const entry = told?.ranges.find((each) => isOf(each, target));
+      const planned = this.#options.floating(key);
+      const floating = planned === undefined ? entry?.floating : planned.block;
+      const isNew = target.isOriginal && phaseOf(keyOf({ ...target, pool })) === undefined;
+      const wasNeverShared = isNew && !(await this.#isShared(target, pools, signal));
+      wanted.push({ namespace, network, range, pool, wasNeverShared, ...(floating && { floating }) });
+    }
+    return wanted;
+  }
+
+  /** Asked of the server: a pool that a daemon has just made may not have been told yet. */
+  async #isShared(target: Target, pools: readonly PoolBlocks[], signal: AbortSignal): Promise<boolean> {
+    const { namespace } = target;
+    const opening = pools.filter(({ phase }) => phase === "opening");
+    if (isSharedOver(target, opening)) return true;
+    const scope = { namespace, labelSelector: `!${sliceLabelName}`, signal };
+    const { items } = await this.#options.client.list(ipPools, scope);
+    const shared = items.flatMap(({ metadata, spec }) => {
+      const range = prefixOf(spec.range);
+      if (range === undefined) return [];
+      const marked = metadata.annotations?.[networkAnnotation];
+      const readings = readPoolName(metadata.name ?? "").map(({ before }) => before);
+      // A pool without a mark: of this network by any meaning of its name, or one whose name says no network.
+      const named = readings.length === 0 ? [target.network] : readings;
+      const networks = marked === undefined ? named : [marked];
+      return networks.map((network) => ({ namespace, network, range }));
+    });
+    return isSharedOver(target, shared);
+  }
+
+  async #write(object: ConfigMap, sliced: SlicedRanges, signal: AbortSignal): Promise<void> {
+    const { client, log } = this.#options;
+    const refused = writeRefusals(this.#options.refusals());
+    const data = { ...object.data, [slicedKey]: writeSlicedRanges(sliced), [refusedKey]: refused };
+    const written = await client.update(configMaps, { ...object, data }, { signal });
+    this.#counts = ++this.#begun;
+    this.#gate = { ...this.#gate, sliced, object: written };
+    const ranges = sliced.ranges.map(({ network, range, phase }) => `${network} ${range} ${phase}`.trim());
+    log.info("the sliced ranges have changed", { version: sliced.version, ranges });
+  }
+}
+
+function isOf(entry: SlicedRange, target: Target): boolean {
+  return keyOf(entry) === keyOf({ ...target, pool: target.name });
+}

@@ -1,0 +1,232 @@
+// Addresses that the reservation ledger holds, and no slice may hand out. Informers tell them; where that could be too late the server is asked,
+// and what its answer has beyond the informers counts until they catch up or a later answer lacks it. Read on demand: most clusters have no slices.
+//
+// Promised: after `refresh`, every address whose object existed at the call, cooling ones too, is reserved until its object is gone.
+import { tryAddress } from "../api/holds/address-name.ts";
+import { parseDomain } from "../api/pools/domain.ts";
+import { readPoolName } from "../api/pools/pool-name.ts";
+import type { StoredHold, StoredReservation } from "../cluster/resources.ts";
+import type { SliceObject } from "../cluster/slice-object.ts";
+import type { Domain } from "../ipam/ledger.ts";
+import { orAborted } from "../kube/abort.ts";
+import type { Informer } from "../kube/cache/informer.ts";
+import { keyOf, type ObjectKey } from "../kube/meta.ts";
+import { type HeldObject, listHolds, readHeld } from "../ledger/reservation/list-holds.ts";
+import type { Address } from "../net/address.ts";
+import { IntervalSet } from "../net/interval-set.ts";
+import { type Interval, intervalOf } from "../net/interval.ts";
+import { contains, overlaps } from "../net/prefix.ts";
+import type { SliceWorld } from "./caches.ts";
+import type { SlicesOptions } from "./leader.ts";
+import type { RangePlace } from "./ranges/phases.ts";
+import type { Target } from "./ranges/pool-targets.ts";
+import { readPool } from "./writers/pool-object.ts";
+
+export interface ReservedOptions extends Pick<SlicesOptions, "client" | "reservations" | "holds"> {
+  readonly onChange: (place: ReservedPlace) => void;
+}
+
+export interface ReservedPlace {
+  readonly namespace: string;
+  readonly domain: Domain;
+  readonly address: Address;
+}
+
+/** Address as text -> how many objects hold it. */
+type Counted = Map<string, { readonly address: Address; count: number }>;
+
+export class Reserved {
+  readonly #options: ReservedOptions;
+  /** Key of the object -> what it holds. */
+  readonly #followed = new Map<ObjectKey, readonly ReservedPlace[]>();
+  /** The same, of objects that a list had and informers have not told. */
+  readonly #ahead = new Map<ObjectKey, readonly ReservedPlace[]>();
+  /** Key: namespace and domain. */
+  readonly #held = new Map<string, Counted>();
+
+  #isFollowing = false;
+  #isKnown = false;
+  /** The first list, for all who wait for it. */
+  #first: Promise<void> | undefined;
+
+  constructor(options: ReservedOptions) {
+    this.#options = options;
+  }
+
+  /** Everything that existed when it was called first is known. What is told later counts until `until` aborts. */
+  async known(signal: AbortSignal, until: AbortSignal): Promise<void> {
+    if (!this.#isFollowing) this.#follow(until);
+    if (this.#isKnown) return;
+    // Another's list may be from before informers were followed.
+    this.#first ??= this.refresh(until)
+      .then(() => void (this.#isKnown = true))
+      .finally(() => (this.#first = undefined));
+    await orAborted(this.#first, signal);
+  }
+
+  #follow(signal: AbortSignal): void {
+    this.#isFollowing = true;
+    const { reservations, holds } = this.#options;
+    const ends = [this.#followOne(reservations), this.#followOne(holds)];
+    signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
+  }
+
+  async refresh(signal: AbortSignal): Promise<void> {
+    const listed = new Map<ObjectKey, ReservedPlace[]>();
+    for await (const each of listHolds(this.#options.client, { includeCooling: true, signal })) {
+      const key = keyOfHeld(each.object);
+      if (each.unreadable !== undefined || this.#followed.has(key)) continue;
+      listed.set(key, [...(listed.get(key) ?? []), ...placesOf(each)]);
+    }
+    for (const [key, places] of this.#ahead) {
+      if (listed.has(key)) continue;
+      this.#ahead.delete(key);
+      this.#count(places, -1);
+    }
+    for (const [key, places] of listed) {
+      // The informer may have told it while the list was read.
+      if (this.#ahead.has(key) || this.#followed.has(key)) continue;
+      this.#ahead.set(key, places);
+      this.#count(places, 1);
+    }
+  }
+
+  /** Objects that a list had and informers lack: the next refresh tells whether they are still there. */
+  get isAhead(): boolean {
+    return this.#ahead.size > 0;
+  }
+
+  in(scope: RangePlace): IntervalSet {
+    const found = new IntervalSet();
+    for (const [place, addresses] of this.#held) {
+      // A namespace has no blank.
+      const blank = place.indexOf(" ");
+      if (place.slice(0, blank) !== scope.namespace || !isOfRange(place.slice(blank + 1), scope)) continue;
+      for (const { address } of addresses.values()) {
+        if (contains(scope.range, address)) found.add({ first: address, last: address });
+      }
+    }
+    return found;
+  }
+
+  #followOne<T extends StoredReservation | StoredHold>(informer: Informer<T>): () => void {
+    return informer.handle(({ type, object }) => {
+      const key = keyOfHeld(object as HeldObject);
+      const before = this.#followed.get(key) ?? this.#ahead.get(key) ?? [];
+      this.#ahead.delete(key);
+      const places = type === "delete" ? [] : readHeld(object as HeldObject).flatMap(placesOf);
+      if (type === "delete") this.#followed.delete(key);
+      else this.#followed.set(key, places);
+      this.#count(places, 1);
+      this.#count(before, -1);
+      if (!isSamePlaces(before, places)) for (const place of [...before, ...places]) this.#options.onChange(place);
+    });
+  }
+
+  #count(places: readonly ReservedPlace[], by: 1 | -1): void {
+    for (const { namespace, domain, address } of places) {
+      const place = `${namespace} ${domain}`;
+      const addresses: Counted = this.#held.get(place) ?? new Map();
+      this.#held.set(place, addresses);
+      const entry = addresses.get(`${address}`) ?? { address, count: 0 };
+      entry.count += by;
+      if (entry.count > 0) addresses.set(`${address}`, entry);
+      else addresses.delete(`${address}`);
+      if (addresses.size === 0) this.#held.delete(place);
+    }
+  }
+}
+
+/**
+ * What slices of a pool may not hand out: reserved addresses, and slices of an overlapping older range that still drains. An address that a node's
+ * word calls moved is known to be held, or gone, before the slice that says so is forgotten.
+ */
+export class ReservedView {
+  readonly #reserved: Reserved;
+  readonly #world: SliceWorld;
+  /** UID of a slice -> the word whose moved addresses have been looked for. */
+  readonly #lookedFor = new Map<string, string>();
+
+  constructor(reserved: Reserved, world: SliceWorld) {
+    this.#reserved = reserved;
+    this.#world = world;
+  }
+
+  async of(target: Target, slices: readonly SliceObject[], signal: AbortSignal): Promise<Interval[]> {
+    const scope = { ...target, pool: target.name };
+    let held = this.#reserved.in(scope);
+    const sealed = slices.filter(({ word }) => (word?.moved.length ?? 0) > 0);
+    const unknown = sealed.filter((each) => this.#lookedFor.get(uidOf(each)) !== labelOf(each));
+    const isMissing = unknown.some(({ word }) =>
+      word!.moved.some((text) => !held.has(tryAddress(text) ?? target.range.first)),
+    );
+    if (isMissing) {
+      await this.#reserved.refresh(signal);
+      held = this.#reserved.in(scope);
+    }
+    for (const each of unknown) this.#lookedFor.set(uidOf(each), labelOf(each));
+    return [...held, ...this.#draining(target)];
+  }
+
+  /** A slice that is gone is not asked about again. */
+  forget(slice: SliceObject): void {
+    this.#lookedFor.delete(uidOf(slice));
+  }
+
+  #draining(target: Target): Interval[] {
+    const found: Interval[] = [];
+    for (const object of this.#world.pools.list()) {
+      const pool = readPool(object);
+      if (pool === undefined || pool.namespace !== target.namespace || pool.network !== target.network) continue;
+      if (pool.name === target.name || !overlaps(pool.range, target.range)) continue;
+      for (const { block } of pool.allocations) if (overlaps(block, target.range)) found.push(intervalOf(block));
+    }
+    return found;
+  }
+}
+
+function uidOf({ object }: SliceObject): string {
+  return object.metadata.uid ?? "";
+}
+
+/** Moved addresses of one generation only become more. */
+function labelOf({ word }: SliceObject): string {
+  return `${word?.generation ?? 0} ${word?.moved.length ?? 0}`;
+}
+
+/** Whether addresses of the domain are those of the network's ranges. */
+export function isOfRange(domain: Domain, { namespace, network, pool, range }: RangePlace): boolean {
+  const parts = partsOf(domain);
+  // Held somewhere, in words that nobody understands: rather not handed out.
+  if (parts === undefined) return true;
+  if (parts.scope === "network") return parts.network === network;
+  if (parts.namespace !== namespace || parts.scope === "vm-network") return false;
+  if (parts.scope === "slice") return parts.name === pool;
+  // A pool that is a domain of its own: by every meaning that its name has.
+  return readPoolName(parts.name, "slices").some(
+    ({ before, range: { prefix } }) => before === network && overlaps(prefix, range),
+  );
+}
+
+function partsOf(domain: Domain) {
+  try {
+    return parseDomain(domain);
+  } catch {
+    return undefined;
+  }
+}
+
+function placesOf(each: ReturnType<typeof readHeld>[number]): ReservedPlace[] {
+  if (each.unreadable !== undefined) return [];
+  return [{ namespace: each.namespace, domain: each.hold.domain, address: each.hold.address }];
+}
+
+function keyOfHeld(object: HeldObject): ObjectKey {
+  return `${object.kind} ${keyOf(object)}`;
+}
+
+function isSamePlaces(a: readonly ReservedPlace[], b: readonly ReservedPlace[]): boolean {
+  const textOf = (places: readonly ReservedPlace[]) =>
+    places.map(({ domain, address }) => `${domain} ${address}`).join();
+  return textOf(a) === textOf(b);
+}

@@ -1,0 +1,278 @@
+// Slices that daemons say their journals have (src/api/slices/node-lease.ts), for a leader that finds less on the API server: etcd was restored from an
+// older copy, or a hand deleted it.
+//
+// Promised: what a node says it has is nobody else's before the node is fenced. Nothing free is given away before every daemon with a Lease has
+// spoken in this term, or had time to. After a restore time alone does not count: every node with a Lease has spoken or is fenced, since one that sleeps
+// may have what nobody else remembers; those that the server has forgotten had time to speak.
+import { poolName } from "../api/pools/pool-name.ts";
+import { journalAnnotation, type JournalSlices, nodeLeaseName, readJournalSlices } from "../api/slices/node-lease.ts";
+import { blocksOf } from "../api/slices/slice-grant.ts";
+import { nodeOfLease, renewTimeOf } from "../cluster/fencing.ts";
+import type { Presence } from "../cluster/node-presence.ts";
+import { prefixOf, readSlice } from "../cluster/slice-object.ts";
+import type { Clock } from "../kube/clock.ts";
+import type { Lease } from "../kube/lease.ts";
+import type { DeepReadonly } from "../kube/meta.ts";
+import type { Log } from "../log/log.ts";
+import { difference } from "../net/interval-set.ts";
+import { type Interval, intervalOf } from "../net/interval.ts";
+import { containsPrefix, overlaps, type Prefix } from "../net/prefix.ts";
+import type { SliceWorld } from "./caches.ts";
+import { keyOf as allocationKey } from "./plan/entry.ts";
+import type { RangePlace } from "./ranges/phases.ts";
+import { attempt } from "./ranges/pool-names.ts";
+import { readPool, type ReadPool } from "./writers/pool-object.ts";
+
+/** A slice that its node has no object of, and no NodeSlicePool assigns to it. */
+export interface ForgottenSlice extends RangePlace {
+  readonly node: string;
+  /** namespace/name of the NodeSlicePool. */
+  readonly pool: string;
+  readonly block: Prefix;
+  /** namespace/name of the IPPool that it had. */
+  readonly key: string;
+}
+
+export interface JournalsOptions {
+  readonly world: SliceWorld;
+  readonly presence: Pick<Presence, "isFresh" | "fenced">;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly log: Pick<Log, "warn">;
+}
+
+/** A daemon renews its Lease after 66 s at the latest, and a call may take 10. Thousands that are back at once are slower: 20 ms more for each. */
+const hearMs = { least: 80_000, perNode: 20, perSlice: 100 };
+/** Four times what a Lease names at most. */
+const unnamedMost = 4096;
+
+export class Journals {
+  readonly #options: JournalsOptions;
+  /** Node -> what its Lease says, read once for each text. */
+  readonly #read = new Map<string, { readonly text: string | undefined; readonly said: Said }>();
+  /** Node -> what was looked at, and told of where it is wrong. */
+  readonly #warned = new Map<string, Said>();
+  /** Node -> renewTime of its Lease when the term began; those that have not been heard since, also those that were silent then. */
+  #unheard: Map<string, string> | undefined;
+  #untilMs = Number.POSITIVE_INFINITY;
+  #isLost = false;
+  #isRestored = false;
+  /** A node that had a Lease when the term began has spoken since: it would have noticed a restore. */
+  #hasHeard = false;
+
+  constructor(options: JournalsOptions) {
+    this.#options = options;
+  }
+
+  /** All has been listed. */
+  begin(): void {
+    this.#await();
+    for (const lease of this.#options.world.leases.list()) {
+      if (this.#said(nodeOfLease(lease) ?? "", lease).restored) this.restored();
+    }
+  }
+
+  #await(): void {
+    this.#unheard = new Map();
+    this.#hasHeard = false;
+    this.#untilMs = this.#hearUntilMs();
+    for (const lease of this.#options.world.leases.list()) {
+      const node = nodeOfLease(lease);
+      if (node !== undefined && renewTimeOf(lease) !== "") this.#unheard.set(node, renewTimeOf(lease));
+    }
+  }
+
+  /** What daemons have seen is lost: others may have what no object has, and say it in time. */
+  lost(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    this.#untilMs = this.#hearUntilMs();
+  }
+
+  /** The server's state is an older one, Leases too: what a node said before counts no more, and its Lease may say less than it has. */
+  restored(): void {
+    if (this.#isRestored) return;
+    this.#isRestored = true;
+    this.#isLost = true;
+    this.#await();
+  }
+
+  /** An operator knows that nobody has more than the server knows. */
+  waived(): void {
+    this.#isRestored = false;
+    this.#unheard = new Map();
+  }
+
+  /** The server was restored, and a node that may have more than the server knows has not spoken since. */
+  get isAwaiting(): boolean {
+    return this.#isRestored && !this.isWhole;
+  }
+
+  #hearUntilMs(): number {
+    const { clock, world } = this.#options;
+    return clock.monotonicMs() + hearMs.least + hearMs.perNode * world.leases.size;
+  }
+
+  /** True: it was the last that was waited for. */
+  heard(lease: DeepReadonly<Lease>): boolean {
+    const node = nodeOfLease(lease) ?? "";
+    const { restored, isReadable } = this.#said(node, lease);
+    const before = this.#unheard?.get(node);
+    // Who tells of a restore has spoken since.
+    if (restored) this.restored();
+    if (!isReadable || before === undefined || before === renewTimeOf(lease)) return false;
+    this.#unheard?.delete(node);
+    this.#hasHeard = true;
+    return this.isWhole;
+  }
+
+  /** Empty, or in a sentence why nothing free may be given to a node. */
+  get obstacle(): string {
+    const silent = this.#awaited();
+    if (!this.hasWaited) {
+      const who = this.#isLost || this.#unheard === undefined ? "all nodes" : `${silent.length} of the nodes`;
+      return `The controller has just begun, and waits until ${who} have said which slices they have; if none runs, start a daemon.`;
+    }
+    if (this.#isRestored && silent[0] !== undefined) {
+      return (
+        `The API server was restored, and node ${silent[0]} has not said since which slices it has${silent.length > 1 ? `, nor have ${silent.length - 1} others` : ""}. ` +
+        `Start its daemon; if the machine is off for good, holdfast slices release ${silent[0]} --yes-the-node-is-off; if Holdfast no longer runs there, delete its Lease ${nodeLeaseName(silent[0])}.`
+      );
+    }
+    const [node] = this.#incomplete();
+    return node ? `Node ${node} has more slices than its Lease can name, and not all of them are known.` : "";
+  }
+
+  get isWhole(): boolean {
+    return this.hasWaited && !(this.#isRestored && this.#awaited().length > 0);
+  }
+
+  /** Who could speak has spoken, or had the time for it. */
+  get hasWaited(): boolean {
+    if (this.#options.clock.monotonicMs() >= this.#untilMs) return this.#hasHeard || this.#leased().length === 0;
+    return !this.#isLost && this.#unheard !== undefined && this.#awaited().length === 0;
+  }
+
+  /** Nodes that have not spoken in this term and have a Lease; after a restore also those that were silent when it began. */
+  #awaited(): string[] {
+    if (this.#isRestored) return this.#leased();
+    return [...(this.#unheard?.keys() ?? [])].filter((node) => this.#options.presence.isFresh(node));
+  }
+
+  /** Nodes that have not spoken in this term, have a Lease and are not fenced. */
+  #leased(): string[] {
+    const { world, presence } = this.#options;
+    const has = new Set(this.#unheard?.size ? [...world.leases.list()].map((lease) => nodeOfLease(lease)) : []);
+    return [...(this.#unheard?.keys() ?? [])].filter((node) => has.has(node) && presence.fenced(node) === undefined);
+  }
+
+  /** Of all nodes, or of one by its Lease. */
+  *forgotten(of?: DeepReadonly<Lease>): IterableIterator<ForgottenSlice> {
+    const { world, presence } = this.#options;
+    for (const lease of of === undefined ? world.leases.list() : [of]) {
+      const node = nodeOfLease(lease);
+      if (node === undefined) continue;
+      // Of 50,000 slices all have their objects, as a rule: who is fenced is asked last.
+      const said = this.#said(node, lease);
+      const lost = said.slices.filter((each) => world.slices.get(each.key) === undefined && !this.#isAssigned(each));
+      if (lost.length === 0 || presence.fenced(node) !== undefined) continue;
+      const { possible = [], wrong = [] } = Object.groupBy(lost, (each) =>
+        this.#isPossible(each) ? "possible" : "wrong",
+      );
+      if (wrong[0] !== undefined && this.#warned.get(node) !== said) this.#warn(wrong[0], wrong.length);
+      this.#warned.set(node, said);
+      yield* possible;
+    }
+  }
+
+  /** What of the range is some node's, and is handed out of no slice that is known. */
+  within({ namespace, network, range }: Omit<RangePlace, "pool">): Interval[] {
+    const own = [...this.forgotten()].filter(
+      (each) => each.namespace === namespace && each.network === network && overlaps(each.block, range),
+    );
+    return [...Map.groupBy(own, ({ pool }) => pool)].flatMap(([pool, slices]) => {
+      const said = slices.map(({ block }) => intervalOf(block));
+      return [...difference(said, this.#granted(pool))];
+    });
+  }
+
+  /** To this very node: what a restored status gives to another may be this one's since. */
+  #isAssigned({ pool, node, block }: ForgottenSlice): boolean {
+    return this.#poolOf(pool)?.assigned.has(allocationKey({ node, block })) === true;
+  }
+
+  /** Whoever is root on a node writes its Lease: no more is believed than the controller could have granted. Of a pool that is gone nothing is known. */
+  #isPossible({ pool, network, range, block }: ForgottenSlice): boolean {
+    const known = this.#poolOf(pool);
+    if (known === undefined) return containsPrefix(range, block);
+    const isOfIt = (known.network ?? network) === network && containsPrefix(known.range, block);
+    // A copy may be of before the slices grew.
+    return isOfIt && (this.#isRestored || block.length >= known.sliceLength);
+  }
+
+  #poolOf(pool: string): ReadPool | undefined {
+    const object = this.#options.world.pools.get(pool);
+    return object && readPool(object);
+  }
+
+  /** What the grants of a pool have, without what they lent. One that is older than its node's journal does not say what was lent since. */
+  #granted(pool: string): Interval[] {
+    return this.#options.world.slices.byIndex("pool", pool).flatMap((object) => {
+      const { block, grant, word } = readSlice(object) ?? {};
+      if (block === undefined || grant === undefined || (word?.generation ?? 0) > grant.generation) return [];
+      const whole = [intervalOf(block)];
+      return grant.without.length === 0 ? whole : [...difference(whole, blocksOf(grant.without).map(intervalOf))];
+    });
+  }
+
+  /** Its objects are made again in that time; then what it does not name is believed no longer. */
+  *#incomplete(): IterableIterator<string> {
+    const { world, presence, clock } = this.#options;
+    for (const lease of world.leases.list()) {
+      const node = nodeOfLease(lease);
+      const { slices = [], more = 0 } = node === undefined ? {} : this.#said(node, lease);
+      if (node === undefined || more === 0 || presence.fenced(node) !== undefined) continue;
+      if (clock.monotonicMs() >= this.#untilMs + hearMs.perSlice * Math.min(more, unnamedMost)) continue;
+      if (world.slices.byIndex("node", node).length < slices.length + more) yield node;
+    }
+  }
+
+  #warn({ node, pool, block }: ForgottenSlice, count: number): void {
+    const what = `the Lease of node ${node} names ${count} slices that their pools cannot have, and they are ignored`;
+    this.#options.log.warn(`${what}: look at its daemon, and at who else writes that Lease`, {
+      node,
+      pool,
+      block: `${block}`,
+    });
+  }
+
+  #said(node: string, { metadata }: DeepReadonly<Lease>): Said {
+    const text = metadata.annotations?.[journalAnnotation];
+    const known = this.#read.get(node);
+    if (known !== undefined && known.text === text) return known.said;
+    const slices = readJournalSlices(text);
+    const said = slices ? saidBy(node, slices) : { ...(known?.said ?? saidBy(node, noSlices)), isReadable: false };
+    if (slices === undefined)
+      this.#options.log.warn(`what the Lease of node ${node} says it has cannot be read`, { node });
+    this.#read.set(node, { text, said });
+    return said;
+  }
+}
+
+interface Said {
+  readonly slices: readonly ForgottenSlice[];
+  readonly more: number;
+  readonly restored: boolean;
+  readonly isReadable: boolean;
+}
+
+const noSlices: JournalSlices = { slices: [], more: 0, restored: false };
+
+function saidBy(node: string, { slices, more, restored }: JournalSlices): Said {
+  const read = slices.flatMap(([namespace, network, rangeText, pool, blockText]): ForgottenSlice[] => {
+    const [range, block] = [prefixOf(rangeText), prefixOf(blockText)];
+    const name = block && attempt(() => poolName({ range: block, network, node }));
+    if (range === undefined || block === undefined || name === undefined) return [];
+    return [{ node, namespace, network, range, pool: `${namespace}/${pool}`, block, key: `${namespace}/${name}` }];
+  });
+  return { slices: read, more, restored, isReadable: true };
+}

@@ -1,0 +1,81 @@
+// The status of a NodeSlicePool, from a plan: what is assigned, totals, and the conditions Ready, Agreed and Exhausted. Pure.
+import { countOf } from "../../api/fields.ts";
+import type { StoredSlicePool } from "../../cluster/resources.ts";
+import type { SlicedPhase } from "../../cluster/sliced-ranges.ts";
+import { type Condition, withCondition } from "../../kube/conditions.ts";
+import type { SlicePlan } from "../plan/facts.ts";
+import type { Target } from "../ranges/pool-targets.ts";
+import type { ReadPool } from "./pool-object.ts";
+
+export type PoolStatus = NonNullable<StoredSlicePool["status"]>;
+
+export interface StatusInput {
+  readonly target: Target;
+  readonly plan: SlicePlan;
+  /** In the state; undefined: it is not in it. */
+  readonly phase: SlicedPhase | undefined;
+  readonly nowMs: number;
+}
+
+/** Others' fields and conditions stay. */
+export function poolStatus(pool: ReadPool, input: StatusInput): PoolStatus {
+  const { plan, nowMs } = input;
+  const before = (pool.object.status ?? {}) as Partial<PoolStatus>;
+  const conditions = [ready(input), agreed(input), exhausted(input)].reduce<readonly Condition[]>(
+    (all, condition) => withCondition(all, condition, nowMs),
+    (before.conditions ?? []) as readonly Condition[],
+  );
+  return {
+    ...before,
+    allocations: plan.allocations.map(({ node, block }) => ({ nodeName: node, sliceRange: `${block}` })),
+    totalSlices: countOf(plan.totals.total),
+    assignedSlices: countOf(plan.totals.assigned),
+    freeSlices: countOf(plan.totals.free),
+    lastGeneration: plan.lastGeneration,
+    conditions: conditions as PoolStatus["conditions"],
+  };
+}
+
+type Words = Omit<Condition, "lastTransitionTime">;
+
+function ready({ target, plan, phase }: StatusInput): Words {
+  const no = (reason: string, message: string): Words => ({ type: "Ready", status: "False", reason, message });
+  if (target.refusal !== undefined) return no(target.refusal.reason, target.refusal.why);
+  if (!target.wanted)
+    return no("Draining", "No definition asks for slices of this range any more: its slices are drained.");
+  if (phase === "opening") return no("Opening", "The range was being given back to shared use, and is wanted again.");
+  if (phase !== "open") {
+    return no("Closing", "Slices are granted when every node has stopped handing out of the shared range.");
+  }
+  if (plan.conflicts.length > 0) return no("Conflict", shortened(plan.conflicts));
+  if (plan.waiting.size > 0) return no("Waiting", waitingWords(plan.waiting));
+  return { type: "Ready", status: "True", reason: "Assigned", message: "Every node has a slice." };
+}
+
+function agreed({ target: { disagreement, refusal, definitions } }: StatusInput): Words {
+  const message = disagreement ?? (refusal?.reason === "Disagreement" ? refusal.why : undefined);
+  if (message !== undefined) return { type: "Agreed", status: "False", reason: "Disagreement", message };
+  const words = definitions.length === 0 ? "No definition asks for it." : "All definitions of the range say the same.";
+  return { type: "Agreed", status: "True", reason: "Agreed", message: words };
+}
+
+function exhausted({ plan }: StatusInput): Words {
+  if (plan.exhausted === undefined) {
+    return { type: "Exhausted", status: "False", reason: "Free", message: "There are addresses for every node." };
+  }
+  return { type: "Exhausted", status: "True", reason: "NoneFree", message: plan.exhausted };
+}
+
+/** A message has 32 KiB; nobody reads more than a few. */
+const mostWords = 5;
+
+function shortened(sentences: readonly string[]): string {
+  const more = sentences.length - mostWords;
+  return sentences.slice(0, mostWords).join(" ") + (more > 0 ? ` And ${more} more.` : "");
+}
+
+function waitingWords(waiting: ReadonlyMap<string, string>): string {
+  const [first] = waiting;
+  const others = waiting.size - 1;
+  return `Node ${first![0]}: ${first![1]}` + (others > 0 ? ` So for ${others} more.` : "");
+}

@@ -1,0 +1,184 @@
+// Brings one NodeSlicePool and its slices to the plan, in the order that src/slices/plan/plan.ts asks for: removals, new objects without a grant, the
+// status, grants. Promised: a write that is refused ends the round, and the next begins from what is there then.
+import { nodeSlicePools, type StoredSlicePool } from "../../cluster/resources.ts";
+import { readSlice, type SliceObject, type SlicePlace } from "../../cluster/slice-object.ts";
+import type { SlicedPhase } from "../../cluster/sliced-ranges.ts";
+import { isEqual } from "../../kube/conditions.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { removed, type SliceWorld } from "../caches.ts";
+import { keyOf as allocationKey } from "../plan/entry.ts";
+import type { Allocation, NodeFacts, PoolFacts, SlicePlan } from "../plan/facts.ts";
+import { planSlices } from "../plan/plan.ts";
+import type { PoolSpec } from "../ranges/desired-ranges.ts";
+import { isUnheard, type Target } from "../ranges/pool-targets.ts";
+import type { ReservedView } from "../reserved-addresses.ts";
+import type { Journals } from "../restored-journals.ts";
+import type { Crowd } from "./adaptive-limiter.ts";
+import { poolObject, type ReadPool, readPool, withPhase, withSpec } from "./pool-object.ts";
+import { poolStatus, type StatusInput } from "./pool-status.ts";
+import type { SliceWriter } from "./slice-writer.ts";
+
+export interface PoolWriterOptions {
+  readonly client: KubeClient;
+  readonly world: SliceWorld;
+  readonly writer: SliceWriter;
+  readonly reserved: ReservedView;
+  readonly journals: Pick<Journals, "obstacle" | "forgotten" | "within">;
+  readonly crowd: Crowd;
+  readonly nowMs: () => number;
+  readonly nodes: (extra: Iterable<string>) => NodeFacts[];
+  /** What was planned, after it was carried out as far as it got. */
+  readonly onPlan: (target: Target, plan: SlicePlan, pool: ReadPool) => void;
+}
+
+/** What the state says of the pool's range. */
+export interface PoolPhase {
+  readonly phase: SlicedPhase | undefined;
+  readonly floatingInUse?: PoolFacts["floatingInUse"];
+}
+
+interface Round extends Pick<StatusInput, "target" | "plan" | "phase"> {
+  readonly pool: ReadPool;
+  readonly slices: readonly SliceObject[];
+}
+
+export class PoolWriter {
+  readonly #options: PoolWriterOptions;
+
+  constructor(options: PoolWriterOptions) {
+    this.#options = options;
+  }
+
+  /** True when nothing of the pool is left. */
+  async reconcile(target: Target, phase: PoolPhase, signal: AbortSignal): Promise<boolean> {
+    const { client, world, writer, reserved, journals, onPlan } = this.#options;
+    await writer.settle(target.key, signal);
+    const pool = await this.#object(target, signal);
+    if (pool === undefined) return true;
+    const slices = this.#slices(target.key);
+    const held = await reserved.of(target, slices, signal);
+    const forgotten = journals.within(target);
+    const plan = planSlices({
+      ...this.#facts(target, pool, slices),
+      reserved: [...held, ...forgotten],
+      forgotten,
+      ...granting(target, phase, journals.obstacle),
+    });
+    try {
+      await this.#carryOut({ target, pool, slices, plan, phase: phase.phase }, signal);
+    } finally {
+      onPlan(target, plan, pool);
+    }
+    const now = world.pools.get(target.key);
+    const isEmpty = plan.allocations.length === 0 && this.#slices(target.key).length === 0;
+    if (target.wanted || !isEmpty || now === undefined) return now === undefined;
+    if ([...journals.forgotten()].some(({ pool: key }) => key === target.key)) return false;
+    await removed(client, nodeSlicePools, now, signal);
+    world.pools.drop(now);
+    return true;
+  }
+
+  /** The pool is there afterwards, and its phase on record. */
+  async mark(target: Target, phase: SlicedPhase, signal: AbortSignal): Promise<void> {
+    const { client, world } = this.#options;
+    const there = world.pools.get(target.key) ?? (await this.#made(target, signal))?.object;
+    const marked = there && withPhase(there, phase);
+    if (marked !== undefined) world.pools.put(await client.update(nodeSlicePools, marked, { signal }));
+  }
+
+  #slices(key: string): SliceObject[] {
+    return this.#options.world.slices.byIndex("pool", key).flatMap((object) => readSlice(object) ?? []);
+  }
+
+  #facts(target: Target, pool: ReadPool, slices: readonly SliceObject[]): Omit<PoolFacts, "mayGrant" | "reserved"> {
+    const { range, sliceLength, floatingLength, useful, wanted } = target;
+    const nodes = [...pool.allocations, ...slices].map(({ node }) => node);
+    return {
+      range,
+      sliceLength,
+      ...(floatingLength !== undefined && { floatingLength }),
+      useful,
+      wanted,
+      allocations: pool.allocations,
+      lastGeneration: pool.lastGeneration,
+      nowMs: this.#options.nowMs(),
+      slices,
+      nodes: this.#options.nodes(nodes),
+    };
+  }
+
+  /** The pool's object, with the spec that it should have; undefined: nobody wants it and it is not there. */
+  async #object(target: Target, signal: AbortSignal): Promise<ReadPool | undefined> {
+    const { client, world } = this.#options;
+    const there = world.pools.get(target.key);
+    if (there === undefined) {
+      const isWanted = target.wanted && !isUnheard(target);
+      if (!isWanted && this.#slices(target.key).length === 0) return undefined;
+      return this.#made(target, signal);
+    }
+    // The spec of one that drains stays: there is nobody to say another.
+    const wanted = target.wanted ? withSpec(there, target) : undefined;
+    if (wanted === undefined) return readPool(there);
+    world.pools.put(await client.update(nodeSlicePools, wanted, { signal }));
+    return readPool(world.pools.get(target.key)!);
+  }
+
+  async #made(spec: PoolSpec, signal: AbortSignal): Promise<ReadPool | undefined> {
+    const { client, world } = this.#options;
+    const { namespace, name } = spec;
+    try {
+      world.pools.put(await client.create(nodeSlicePools, poolObject(spec), { signal }));
+    } catch (error) {
+      // The answer to an earlier try was lost, or another's: it is looked at as it is.
+      if (!isApiError(error, "already-exists")) throw error;
+      world.pools.put(await client.get(nodeSlicePools, { namespace, name }, { signal }));
+    }
+    return readPool(world.pools.get(`${namespace}/${name}`)!);
+  }
+
+  async #carryOut({ target, pool, slices, plan, phase }: Round, signal: AbortSignal): Promise<void> {
+    const { crowd, writer, nowMs } = this.#options;
+    // The plan gives back the very grant that it was given where nothing changes: of 5,000 few are looked at twice.
+    const before = new Map(slices.map((each) => [allocationKey(each), each.grant]));
+    const changed = plan.grants.filter((each) => before.get(allocationKey(each)) !== each.grant);
+    const placeOf = (allocation: Allocation): SlicePlace => placeIn(target, allocation);
+    await crowd.each(plan.removals, (each) => writer.remove(placeOf(each), signal), signal);
+    await crowd.each(changed, (each) => writer.make(placeOf(each), signal), signal);
+    await this.#writeStatus(pool, poolStatus(pool, { target, plan, phase, nowMs: nowMs() }), signal);
+    // Who has sealed it does not make it again.
+    const sealed = new Set(slices.filter(({ word }) => word?.sealed === true).map(allocationKey));
+    const taken = plan.removals.filter((each) => !sealed.has(allocationKey(each)));
+    await crowd.each(taken, (each) => writer.lookFor(placeOf(each), signal), signal);
+    await crowd.each(changed, (each) => writer.grant(placeOf(each), each.grant, signal), signal);
+  }
+
+  async #writeStatus(pool: ReadPool, status: StoredSlicePool["status"], signal: AbortSignal): Promise<void> {
+    const { client, world } = this.#options;
+    const { object } = pool;
+    if (isEqual(object.status, status)) return;
+    const wanted = { ...(object as StoredSlicePool), ...(status && { status }) };
+    const written = await client.update(nodeSlicePools, wanted, { signal });
+    world.pools.put(written);
+    // Under the definition of whereabouts' fork a plain update leaves the status as it was.
+    if (isEqual(written.status, object.status) && written.metadata.resourceVersion === object.metadata.resourceVersion)
+      world.pools.put(await client.update(nodeSlicePools, wanted, { subresource: "status", signal }));
+  }
+}
+
+function granting(target: Target, { phase, floatingInUse }: PoolPhase, obstacle: string) {
+  const isOpen = phase === "open" && target.refusal === undefined;
+  const isWaiting = obstacle !== "";
+  const mayGrant = isOpen && !isWaiting;
+  return {
+    mayGrant,
+    isWaiting,
+    ...(isOpen && isWaiting && { obstacle }),
+    ...(floatingInUse !== undefined && { floatingInUse }),
+  };
+}
+
+function placeIn(target: Target, { node, block }: Allocation): SlicePlace {
+  const { namespace, name, network, range, sharedDomain } = target;
+  return { namespace, network, pool: name, range, node, block, ...(sharedDomain !== undefined && { sharedDomain }) };
+}

@@ -1,0 +1,182 @@
+// Writes of slice objects: made, taken over from whereabouts, granted, removed. Promised: a grant changes, and an object goes, only as it was
+// when that was decided; the outcome of a write whose answer was lost is known before the next plan.
+import { grantAnnotation, sliceLabelName, type SliceGrant, writeGrant } from "../../api/slices/slice-grant.ts";
+import { ipPools, leases, type StoredPool } from "../../cluster/resources.ts";
+import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "../../cluster/slice-object.ts";
+import { isApiError } from "../../kube/errors.ts";
+import { lookUp } from "../../kube/look-up.ts";
+import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../../kube/meta.ts";
+import { pointer } from "../../kube/patch.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { gone, removed, type SliceWorld } from "../caches.ts";
+import { StaleError } from "../read-your-writes.ts";
+
+type KeepLeft = (place: SlicePlace, object: StoredPool, signal: AbortSignal) => Promise<void>;
+
+export class SliceWriter {
+  readonly #client: KubeClient;
+  readonly #world: SliceWorld;
+  readonly #left: KeepLeft;
+  /** Keys of objects whose write had no answer, by the key of their pool. */
+  readonly #unsure = new Map<string, Set<ObjectKey>>();
+
+  /** `left`: keeps what a slice that is not sealed holds. */
+  constructor(client: KubeClient, world: SliceWorld, left: KeepLeft) {
+    this.#client = client;
+    this.#left = left;
+    this.#world = world;
+  }
+
+  /** Reads what a write without an answer left of the pool's slices. */
+  async settle(pool: string, signal: AbortSignal): Promise<void> {
+    for (const key of this.#unsure.get(pool) ?? []) {
+      const object = await this.#get(key, signal);
+      const known = this.#world.slices.get(key);
+      if (object !== undefined) this.#put(object);
+      else if (known !== undefined) this.#world.slices.drop(known);
+      this.#unsure.get(pool)?.delete(key);
+    }
+  }
+
+  /** The object is there afterwards, without a grant if it is new. */
+  async make(place: SlicePlace, signal: AbortSignal): Promise<void> {
+    const key = keyOfPlace(place);
+    if (this.#world.slices.get(key) === undefined) await this.#surely(place, key, () => this.#make(place, key, signal));
+  }
+
+  async grant(place: SlicePlace, grant: SliceGrant, signal: AbortSignal): Promise<void> {
+    const key = keyOfPlace(place);
+    const known = this.#world.slices.get(key);
+    if (known === undefined) throw new StaleError(`The slice ${key} is gone: it is looked at again.`);
+    const before = readSlice(known)?.grant;
+    if (before !== undefined && writeGrant(before) === writeGrant(grant)) return;
+    await this.#surely(place, key, () => this.#change(known, before, grant, signal));
+  }
+
+  /** With what whereabouts left beside it: a Lease of the same name. One that was not seen is looked for. */
+  async remove(place: SlicePlace, signal: AbortSignal): Promise<void> {
+    const key = keyOfPlace(place);
+    const known = this.#world.slices.get(key);
+    const there = isSealed(known) ? known : await this.#getAgain(key, signal);
+    if (there !== undefined) {
+      if (!isSealed(there)) await this.#left(place, there as StoredPool, signal);
+      await this.#surely(place, key, () => removed(this.#client, ipPools, there, signal));
+    }
+    if (known !== undefined) this.#world.slices.drop(known);
+    const lease = this.#world.leases.get(key);
+    if (lease === undefined) return;
+    const preconditions = { uid: lease.metadata.uid ?? "" };
+    await gone(this.#client.delete(leases, parseKey(key), { preconditions, signal }));
+    this.#world.leases.drop(lease);
+  }
+
+  /** Whether it is there is asked of the server: a node that was not asked may have made it again while it was taken away. */
+  async lookFor(place: SlicePlace, signal: AbortSignal): Promise<void> {
+    const there = await this.#get(keyOfPlace(place), signal);
+    if (there !== undefined) this.#put(there);
+  }
+
+  async #make(place: SlicePlace, key: ObjectKey, signal: AbortSignal): Promise<void> {
+    const metadata = { namespace: place.namespace, name: sliceName(place), ...sliceMarks(place) };
+    const spec = { range: `${place.block}`, allocations: {} };
+    try {
+      this.#put(await this.#client.create(ipPools, { metadata, spec }, { signal }));
+    } catch (error) {
+      if (!isApiError(error, "already-exists")) throw error;
+      const there = await this.#get(key, signal);
+      if (there === undefined) throw new StaleError(`The IPPool ${key} came and went: it is looked at again.`);
+      await this.#takeOver(there, place, signal);
+    }
+  }
+
+  /** One that whereabouts made: it becomes the slice, and its entries stay, for the node to read. */
+  async #takeOver(there: StoredPool, place: SlicePlace, signal: AbortSignal): Promise<void> {
+    const { resourceVersion, labels } = there.metadata;
+    if (labels?.[sliceLabelName] !== undefined && readSlice(trimSlice(there)) !== undefined) {
+      this.#put(there);
+      throw new StaleError(`The slice ${keyOf(there)} was made meanwhile: it is looked at again.`);
+    }
+    if (`${prefixOf(there.spec.range)}` !== `${place.block}`) {
+      throw new StaleError(
+        `The IPPool ${keyOf(there)} has the range ${there.spec.range}, and the slice ${place.block} of node ${place.node} would have its name. ` +
+          "Delete the IPPool if nobody uses it.",
+      );
+    }
+    const body = { metadata: { resourceVersion, ...sliceMarks(place) } };
+    this.#put(await this.#client.patch(ipPools, parseKey(keyOf(there)), { type: "merge", body }, { signal }));
+  }
+
+  /** Guarded by the object's version where the node's word counts (pieces, a generation after a seal), else by the grant: words change every second. */
+  async #change(
+    known: DeepReadonly<StoredPool>,
+    before: SliceGrant | undefined,
+    grant: SliceGrant,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const text = writeGrant(grant);
+    const { resourceVersion, annotations = {} } = known.metadata;
+    const path = pointer("metadata", "annotations", grantAnnotation);
+    const isFree = before !== undefined && isSameGround(before, grant);
+    const test = { op: "test", path, value: annotations[grantAnnotation] } as const;
+    const operations = [test, { op: "replace", path, value: text } as const];
+    const body = { metadata: { resourceVersion, annotations: { [grantAnnotation]: text } } };
+    const patch = isFree ? ({ type: "json", operations } as const) : ({ type: "merge", body } as const);
+    try {
+      this.#put(await this.#client.patch(ipPools, parseKey(keyOf(known)), patch, { signal }));
+    } catch (error) {
+      // A test that fails is answered as invalid.
+      if (!isApiError(error, "invalid", "conflict", "not-found")) throw error;
+      const there = await this.#get(keyOf(known), signal);
+      if (there === undefined) this.#world.slices.drop(known);
+      else this.#put(there);
+      throw new StaleError(`The slice ${keyOf(known)} was changed meanwhile: it is looked at again.`, { cause: error });
+    }
+  }
+
+  async #surely(place: SlicePlace, key: ObjectKey, write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      // Whatever was not refused in so many words may have happened.
+      if (!isApiError(error, "forbidden", "invalid", "unreachable") && !(error instanceof StaleError)) {
+        const pool = `${place.namespace}/${place.pool}`;
+        this.#unsure.set(pool, (this.#unsure.get(pool) ?? new Set()).add(key));
+      }
+      throw error;
+    }
+  }
+
+  /** With its entries, and only as it was judged: a daemon that has written meanwhile lives. */
+  async #getAgain(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
+    const known = this.#world.slices.get(key);
+    const there = await this.#get(key, signal);
+    if (known === undefined || there === undefined) return there;
+    if (there.metadata.resourceVersion === known.metadata.resourceVersion) return there;
+    this.#put(there);
+    throw new StaleError(`The slice ${key} was changed meanwhile: it is looked at again.`);
+  }
+
+  #get(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
+    return lookUp(this.#client, ipPools, parseKey(key), { signal });
+  }
+
+  /** What is no slice is not ours to keep. */
+  #put(object: StoredPool): void {
+    if (object.metadata.labels?.[sliceLabelName] !== undefined) this.#world.slices.put(trimSlice(object));
+  }
+}
+
+function keyOfPlace(place: SlicePlace): ObjectKey {
+  return `${place.namespace}/${sliceName(place)}`;
+}
+
+/** Its node has given up, or moved, what was held in it. */
+function isSealed(object: DeepReadonly<StoredPool> | undefined): boolean {
+  const { word, grant } = (object && readSlice(object)) ?? {};
+  return word?.sealed === true && word.generation === (grant?.generation ?? word.generation);
+}
+
+function isSameGround(a: SliceGrant, b: SliceGrant): boolean {
+  const textOf = ({ generation, without, lend }: SliceGrant) => JSON.stringify([generation, without, lend]);
+  return textOf(a) === textOf(b);
+}
