@@ -98,7 +98,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       own.restored();
       poolResolver.forget();
       for (const informer of [podInformer, stateInformer]) informer.relist();
-      slices.keeper.restored();
+      slices.agent.restored();
     },
   });
   const following = (kind: string) => ({
@@ -185,8 +185,8 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     assure: (within) => history.assure(within),
     onRestore: () => history.wentBack(),
   });
-  stateInformer.handle(() => slices.keeper.look());
-  const readiness = new Readiness({ client, own, state, history, clock, systemNamespace, presence: slices.keeper });
+  stateInformer.handle(() => slices.agent.look());
+  const readiness = new Readiness({ client, own, state, history, clock, systemNamespace, presence: slices.agent });
   const isAlive = ({ namespace, name, uid }: ObjectName) => {
     const pod = podInformer.cache.get(`${namespace}/${name}`);
     return pod !== undefined && podState(pod, uid) === "alive";
@@ -211,7 +211,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     onConflict: metrics.conflict,
     history,
     // Also for who was on the way.
-    paused: () => state.paused || (slices.keeper.isWaitedFor ? "" : notWaitedFor),
+    paused: () => state.paused || (slices.agent.isWaitedFor ? "" : notWaitedFor),
   };
   const { sliced, source } = slices;
   const parts: DaemonContext = {
@@ -268,7 +268,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   metrics.watch({
     poolResolver,
     pendingReleases: () => intents.size,
-    held: () => held.size + slices.keeper.figures.holds,
+    held: () => held.size + slices.agent.figures.holds,
     inWork: () => server.inWork,
     reassert,
   });
@@ -301,7 +301,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       ...(claims.fence === undefined ? [] : [{ name: "fence", run: claims.fence.run.bind(claims.fence) }]),
       // Until the last request is answered: it may have a status to write.
       { name: "claim statuses", run: () => claims.statuses.run(served.signal) },
-      { name: "slices", run: (stop) => slices.keeper.run(stop) },
+      { name: "slices", run: (stop) => slices.agent.run(stop) },
     ],
   }).run(signal);
   await history.keep();

@@ -7,13 +7,13 @@ import type { HoldLoader } from "./holds/hold-loader.ts";
 import type { History } from "./holds/server-history.ts";
 import { later, trimmed } from "./request/failure.ts";
 import type { SharedState } from "./shared-state.ts";
-import type { SliceKeeper } from "./slices/agent.ts";
+import type { SliceAgent } from "./slices/agent.ts";
 
 export interface ReadinessOptions extends Pick<DaemonOptions, "client" | "clock" | "systemNamespace"> {
   readonly own: HoldLoader;
   readonly state: SharedState;
   readonly history: Pick<History, "assure" | "assertSettled" | "obstacle">;
-  readonly presence: Pick<SliceKeeper, "isWaitedFor" | "returns">;
+  readonly presence: Pick<SliceAgent, "isWaitedFor" | "returns">;
 }
 
 export const notWaitedFor =

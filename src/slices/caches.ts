@@ -11,34 +11,34 @@ import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { SlicesOptions } from "./leader.ts";
-import { Latest, type LatestListener } from "./read-your-writes.ts";
+import { ReadYourWrites, type WritesListener } from "./read-your-writes.ts";
 
-export interface SliceWorldOptions extends Pick<SlicesOptions, "client" | "clock" | "systemNamespace"> {
+export interface SliceCachesOptions extends Pick<SlicesOptions, "client" | "clock" | "systemNamespace"> {
   readonly onError: (error: Error) => void;
 }
 
-export interface SliceWorldListeners {
-  readonly slice: LatestListener<kinds.StoredPool>;
-  readonly pool: LatestListener<kinds.StoredSlicePool>;
-  readonly lease: LatestListener<Lease>;
+export interface SliceCachesListeners {
+  readonly slice: WritesListener<kinds.StoredPool>;
+  readonly pool: WritesListener<kinds.StoredSlicePool>;
+  readonly lease: WritesListener<Lease>;
 }
 
-export class SliceWorld {
-  readonly slices: Latest<kinds.StoredPool>;
-  readonly pools: Latest<kinds.StoredSlicePool>;
-  readonly leases: Latest<Lease>;
+export class SliceCaches {
+  readonly slices: ReadYourWrites<kinds.StoredPool>;
+  readonly pools: ReadYourWrites<kinds.StoredSlicePool>;
+  readonly leases: ReadYourWrites<Lease>;
   readonly #informers: readonly [Informer<kinds.StoredPool>, Informer<kinds.StoredSlicePool>, Informer<Lease>];
 
-  constructor({ systemNamespace, ...given }: SliceWorldOptions, listeners: SliceWorldListeners) {
+  constructor({ systemNamespace, ...given }: SliceCachesOptions, listeners: SliceCachesListeners) {
     const onError = (error: unknown) => given.onError(error as Error);
     const sliceIndexes = {
       pool: (object: object) => oneOf(readSlice(object as kinds.StoredPool)?.pool),
       node: (object: object) => oneOf(readSlice(object as kinds.StoredPool)?.node),
     };
-    this.slices = new Latest<kinds.StoredPool>(sliceIndexes, listeners.slice, onError);
-    this.pools = new Latest<kinds.StoredSlicePool>({}, listeners.pool, onError);
+    this.slices = new ReadYourWrites<kinds.StoredPool>(sliceIndexes, listeners.slice, onError);
+    this.pools = new ReadYourWrites<kinds.StoredSlicePool>({}, listeners.pool, onError);
     const byNode = { node: (object: object) => oneOf(nodeOfLease(object as Lease)) };
-    this.leases = new Latest<Lease>(byNode, listeners.lease, onError);
+    this.leases = new ReadYourWrites<Lease>(byNode, listeners.lease, onError);
     const ofSlices = { resource: kinds.ipPools, scope: { labelSelector: sliceLabelName }, transform: trimSlice };
     const ofLeases = { resource: kinds.leases, scope: { namespace: systemNamespace }, transform: trimLease };
     this.#informers = [

@@ -4,10 +4,10 @@ import type { EventRecorder } from "../kube/events/events.ts";
 import { type DeepReadonly, type KubeObject, picked } from "../kube/meta.ts";
 import { apiVersionOf } from "../kube/resource.ts";
 import type { SlicePlan } from "./plan/facts.ts";
-import type { Target } from "./ranges/pool-targets.ts";
+import type { PoolTarget } from "./ranges/pool-targets.ts";
 import type { ReadPool } from "./writers/pool-object.ts";
 
-export class Told {
+export class ConditionEvents {
   readonly #events: EventRecorder | undefined;
   /** Key: the pool and what it is about. Value: the last words. */
   readonly #last = new Map<string, string>();
@@ -16,7 +16,7 @@ export class Told {
     this.#events = events;
   }
 
-  tell(target: Target, plan: SlicePlan, pool: ReadPool): void {
+  tell(target: PoolTarget, plan: SlicePlan, pool: ReadPool): void {
     const about = [pool.object as DeepReadonly<KubeObject>, ...target.definitions.map(definitionOf)];
     const { refusal, disagreement } = target;
     const differ = disagreement ?? (refusal?.reason === "Disagreement" ? refusal.why : undefined);
@@ -30,7 +30,7 @@ export class Told {
   }
 
   /** One that there is no pool of. */
-  refuse(target: Target): void {
+  refuse(target: PoolTarget): void {
     const { refusal, definitions } = target;
     if (refusal !== undefined) this.#once(target, definitions.map(definitionOf), refusal.reason, refusal.why, "");
   }
@@ -40,7 +40,7 @@ export class Told {
   }
 
   #once(
-    { key }: Target,
+    { key }: PoolTarget,
     about: readonly DeepReadonly<KubeObject>[],
     reason: string,
     words: string | undefined,
@@ -58,7 +58,7 @@ export class Told {
   }
 }
 
-function definitionOf({ metadata }: Target["definitions"][number]): DeepReadonly<KubeObject> {
+function definitionOf({ metadata }: PoolTarget["definitions"][number]): DeepReadonly<KubeObject> {
   const { kind } = networkAttachmentDefinitions;
   const apiVersion = apiVersionOf(networkAttachmentDefinitions);
   return { apiVersion, kind, metadata: picked(metadata, "namespace", "name", "uid") };

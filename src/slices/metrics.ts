@@ -2,9 +2,13 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
 import type { SlicePlan } from "./plan/facts.ts";
-import type { Target } from "./ranges/pool-targets.ts";
+import type { PoolTarget } from "./ranges/pool-targets.ts";
 
-const gauges: readonly (readonly [name: string, help: string, read: (plan: SlicePlan, target: Target) => number])[] = [
+const gauges: readonly (readonly [
+  name: string,
+  help: string,
+  read: (plan: SlicePlan, target: PoolTarget) => number,
+])[] = [
   ["holdfast_slices_total", "Slices that the range has room for.", ({ totals }) => Number(totals.total)],
   ["holdfast_slices_assigned", "Slices of which a node has at least a part.", ({ totals }) => Number(totals.assigned)],
   ["holdfast_slices_free", "Slices that no node has.", ({ totals }) => Number(totals.free)],
@@ -45,7 +49,7 @@ export class SliceMetrics {
   }
 
   /** Undefined: the pool is gone. */
-  readonly pool = (target: Target, plan: SlicePlan | undefined): void => {
+  readonly pool = (target: PoolTarget, plan: SlicePlan | undefined): void => {
     const labels = { namespace: target.namespace, pool: target.name, network: target.network };
     for (const { gauge, read } of this.#gauges) {
       if (plan === undefined) gauge.remove(labels);

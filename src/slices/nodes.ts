@@ -3,12 +3,12 @@ import { nodeOfLease, renewTimeOf, trimLease } from "../cluster/fencing.ts";
 import { leases } from "../cluster/resources.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
-import type { SliceWorld } from "./caches.ts";
+import type { SliceCaches } from "./caches.ts";
 import type { SlicesOptions } from "./leader.ts";
 import type { NodeFacts } from "./plan/facts.ts";
 
 export interface NodesOptions extends Pick<SlicesOptions, "client" | "systemNamespace" | "nodes" | "presence"> {
-  readonly world: SliceWorld;
+  readonly caches: SliceCaches;
   readonly nowMs: () => number;
 }
 
@@ -79,22 +79,22 @@ export class Nodes {
   }
 
   #leased(): string[] {
-    return [...this.#options.world.leases.list()].flatMap((lease) => nodeOfLease(lease) ?? []);
+    return [...this.#options.caches.leases.list()].flatMap((lease) => nodeOfLease(lease) ?? []);
   }
 
   /** The Leases as the server has them now, not as they were told. */
   async refresh(signal: AbortSignal): Promise<void> {
-    const { client, systemNamespace: namespace, world, presence } = this.#options;
+    const { client, systemNamespace: namespace, caches, presence } = this.#options;
     const { items } = await client.list(leases, { namespace, signal });
     for (const lease of items) {
       presence.saw(lease);
-      world.leases.put(trimLease(lease));
+      caches.leases.put(trimLease(lease));
     }
   }
 
   /** The versions of the sliced ranges that daemons with a fresh Lease work by; undefined: one that has not said any. */
   *seen(seenOf: (lease: DeepReadonly<Lease>) => number | undefined): IterableIterator<number | undefined> {
-    for (const lease of this.#options.world.leases.list()) {
+    for (const lease of this.#options.caches.leases.list()) {
       const node = nodeOfLease(lease);
       if (node !== undefined && renewTimeOf(lease) !== "" && this.#options.presence.isFresh(node)) yield seenOf(lease);
     }

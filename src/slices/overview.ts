@@ -7,15 +7,15 @@ import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { formatInterval } from "../net/interval.ts";
 import type { Prefix } from "../net/prefix.ts";
-import type { SliceWorld } from "./caches.ts";
+import type { SliceCaches } from "./caches.ts";
 import type { SlicesOptions } from "./leader.ts";
 import type { SlicePlan } from "./plan/facts.ts";
 import type { CutRules } from "./ranges/consent.ts";
 import { type ExistingPool, wishesOf } from "./ranges/desired-ranges.ts";
 import type { PoolBlocks } from "./ranges/phases.ts";
-import { isUnheard, joinedBlocks, lostPools, type Target, targetsOf } from "./ranges/pool-targets.ts";
+import { isUnheard, joinedBlocks, lostPools, type PoolTarget, targetsOf } from "./ranges/pool-targets.ts";
 import type { StateRound } from "./ranges/state-round.ts";
-import type { Journals } from "./restored-journals.ts";
+import type { RestoredJournals } from "./restored-journals.ts";
 import { readPool } from "./writers/pool-object.ts";
 import type { PoolPhase } from "./writers/pool-writer.ts";
 
@@ -23,9 +23,9 @@ export interface OverviewOptions extends Pick<
   SlicesOptions,
   "definitions" | "clock" | "log" | "systemNamespace" | "metrics"
 > {
-  readonly world: SliceWorld;
+  readonly caches: SliceCaches;
   readonly state: StateRound;
-  readonly journals: Pick<Journals, "forgotten">;
+  readonly journals: Pick<RestoredJournals, "forgotten">;
   readonly cutRules: CutRules;
   readonly nodes: { readonly cache: { readonly size: number } };
   readonly touch: (key: string) => void;
@@ -39,7 +39,7 @@ const mostRefusals = 32;
 
 export class Overview {
   readonly #options: OverviewOptions;
-  #targets: ReadonlyMap<string, Target> = new Map();
+  #targets: ReadonlyMap<string, PoolTarget> = new Map();
   /** Key of a pool -> its last plan. */
   readonly #plans = new Map<string, SlicePlan>();
   /** Key of a pool -> what was told of it last, as text. */
@@ -52,11 +52,11 @@ export class Overview {
     this.#options = options;
   }
 
-  targets(): Iterable<Target> {
+  targets(): Iterable<PoolTarget> {
     return this.#targets.values();
   }
 
-  target(key: string): Target | undefined {
+  target(key: string): PoolTarget | undefined {
     return this.#targets.get(key);
   }
 
@@ -66,7 +66,7 @@ export class Overview {
   }
 
   /** Keeps the plan; the nodes whose wait has begun, ended or changed. */
-  planned({ key }: Target, plan: SlicePlan): string[] {
+  planned({ key }: PoolTarget, plan: SlicePlan): string[] {
     const before = this.#plans.get(key);
     this.#plans.set(key, plan);
     if (`${before?.floating ?? ""}` !== `${plan.floating ?? ""}` || before?.blocks.length !== plan.blocks.length)
@@ -80,7 +80,7 @@ export class Overview {
     this.wake();
   }
 
-  *waiting(): IterableIterator<{ readonly target: Target; readonly why: (node: string) => string | undefined }> {
+  *waiting(): IterableIterator<{ readonly target: PoolTarget; readonly why: (node: string) => string | undefined }> {
     const carried = this.refusals();
     for (const target of this.#targets.values()) {
       const plan = this.#plans.get(target.key);
@@ -101,15 +101,15 @@ export class Overview {
 
   /** What each pool's status assigns, has as objects, or only journals have. For a wanted pool the whole range says that there is any. */
   *blocks(): IterableIterator<PoolBlocks> {
-    const { world, journals } = this.#options;
+    const { caches, journals } = this.#options;
     const forgotten = Map.groupBy(journals.forgotten(), ({ pool }) => pool);
     for (const { key, namespace, network, range, name: pool, wanted, refusal } of this.#targets.values()) {
-      const object = world.pools.get(key);
+      const object = caches.pools.get(key);
       const read = object && readPool(object);
       const allocations = read?.allocations ?? [];
       const assigned = allocations.filter(({ node }) => node !== floatingNode).map(({ block }) => block);
       const objects = [
-        ...world.slices.byIndex("pool", key).flatMap((each) => readSlice(each)?.block ?? []),
+        ...caches.slices.byIndex("pool", key).flatMap((each) => readSlice(each)?.block ?? []),
         ...(forgotten.get(key) ?? []).map(({ block }) => block),
       ];
       const all = [...assigned, ...objects];
@@ -122,7 +122,7 @@ export class Overview {
   }
 
   /** The phase of the pool's range; undefined: the leader rests. */
-  async mayWork(target: Target, signal: AbortSignal): Promise<PoolPhase | undefined> {
+  async mayWork(target: PoolTarget, signal: AbortSignal): Promise<PoolPhase | undefined> {
     return (await this.rests(signal)) ? undefined : this.#options.state.phaseOf(target);
   }
 
@@ -158,13 +158,13 @@ export class Overview {
   }
 
   async look(signal: AbortSignal): Promise<void> {
-    const { definitions, state, systemNamespace, world, cutRules, nodes, journals } = this.#options;
+    const { definitions, state, systemNamespace, caches, cutRules, nodes, journals } = this.#options;
     const objects = definitions.list();
     await this.#lookAtState(signal);
     // What is not listed yet would look like nothing.
     if (objects === undefined || state.gate.isPaused) return;
-    const there: ExistingPool[] = [...world.pools.list()].flatMap((object) => readPool(object) ?? []);
-    const slices = [...world.slices.list()].flatMap((object) => readSlice(object) ?? []);
+    const there: ExistingPool[] = [...caches.pools.list()].flatMap((object) => readPool(object) ?? []);
+    const slices = [...caches.slices.list()].flatMap((object) => readSlice(object) ?? []);
     const pools = [...there, ...lostPools(there, [...slices, ...journals.forgotten()])];
     const { readable } = readDefinitions(objects, systemNamespace);
     this.#targets = targetsOf(wishesOf(readable, pools, { ...cutRules, nodes: nodes.cache.size }), pools);

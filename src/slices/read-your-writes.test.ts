@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Informer, InformerEvent } from "../kube/cache/informer.ts";
 import type { KubeObject } from "../kube/meta.ts";
-import { Latest } from "./read-your-writes.ts";
+import { ReadYourWrites } from "./read-your-writes.ts";
 
 const object = (version: number, uid = "u"): KubeObject => ({
   metadata: { name: "a", namespace: "n", uid, resourceVersion: String(version) },
@@ -11,7 +11,7 @@ const object = (version: number, uid = "u"): KubeObject => ({
 
 function stage() {
   const told: string[] = [];
-  const latest = new Latest<KubeObject>(
+  const latest = new ReadYourWrites<KubeObject>(
     {},
     ({ metadata }, _previous, isGone) =>
       void told.push(`${metadata.uid} ${metadata.resourceVersion}${isGone ? " gone" : ""}`),

@@ -10,19 +10,19 @@ export class StaleError extends Error {
   override readonly name = "StaleError";
 }
 
-export type LatestListener<T extends KubeObject> = (
+export type WritesListener<T extends KubeObject> = (
   object: DeepReadonly<T>,
   previous: DeepReadonly<T> | undefined,
   isGone: boolean,
 ) => void;
 
-export class Latest<T extends KubeObject> {
+export class ReadYourWrites<T extends KubeObject> {
   readonly #store: Store<T>;
-  readonly #listener: LatestListener<T>;
+  readonly #listener: WritesListener<T>;
   /** Key -> uid of an object that we deleted and whose end the informer has not told yet. */
   readonly #deleted = new Map<ObjectKey, string>();
 
-  constructor(indexes: Indexes<T>, listener: LatestListener<T>, onError: (error: unknown) => void) {
+  constructor(indexes: Indexes<T>, listener: WritesListener<T>, onError: (error: unknown) => void) {
     this.#store = new Store(indexes, onError);
     this.#listener = listener;
   }

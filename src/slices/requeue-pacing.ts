@@ -8,7 +8,7 @@ const leastMs = 1000;
 const gatherMs = 50;
 const slowMs = 10_000;
 
-export class Pace {
+export class RequeuePacing {
   readonly #clock: Clock;
   readonly #controller: Pick<Controller, "enqueueAfter">;
   /** Key -> when the last look began. */

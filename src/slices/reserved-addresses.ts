@@ -16,10 +16,10 @@ import type { Address } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { contains, overlaps } from "../net/prefix.ts";
-import type { SliceWorld } from "./caches.ts";
+import type { SliceCaches } from "./caches.ts";
 import type { SlicesOptions } from "./leader.ts";
 import type { RangePlace } from "./ranges/phases.ts";
-import type { Target } from "./ranges/pool-targets.ts";
+import type { PoolTarget } from "./ranges/pool-targets.ts";
 import { readPool } from "./writers/pool-object.ts";
 
 export interface ReservedOptions extends Pick<SlicesOptions, "client" | "reservations" | "holds"> {
@@ -35,7 +35,7 @@ export interface ReservedPlace {
 /** Address as text -> how many objects hold it. */
 type Counted = Map<string, { readonly address: Address; count: number }>;
 
-export class Reserved {
+export class ReservedAddresses {
   readonly #options: ReservedOptions;
   /** Key of the object -> what it holds. */
   readonly #followed = new Map<ObjectKey, readonly ReservedPlace[]>();
@@ -142,17 +142,17 @@ export class Reserved {
  * word calls moved is known to be held, or gone, before the slice that says so is forgotten.
  */
 export class ReservedView {
-  readonly #reserved: Reserved;
-  readonly #world: SliceWorld;
+  readonly #reserved: ReservedAddresses;
+  readonly #caches: SliceCaches;
   /** UID of a slice -> the word whose moved addresses have been looked for. */
   readonly #lookedFor = new Map<string, string>();
 
-  constructor(reserved: Reserved, world: SliceWorld) {
+  constructor(reserved: ReservedAddresses, caches: SliceCaches) {
     this.#reserved = reserved;
-    this.#world = world;
+    this.#caches = caches;
   }
 
-  async of(target: Target, slices: readonly SliceObject[], signal: AbortSignal): Promise<Interval[]> {
+  async of(target: PoolTarget, slices: readonly SliceObject[], signal: AbortSignal): Promise<Interval[]> {
     const scope = { ...target, pool: target.name };
     let held = this.#reserved.in(scope);
     const sealed = slices.filter(({ word }) => (word?.moved.length ?? 0) > 0);
@@ -173,9 +173,9 @@ export class ReservedView {
     this.#lookedFor.delete(uidOf(slice));
   }
 
-  #draining(target: Target): Interval[] {
+  #draining(target: PoolTarget): Interval[] {
     const found: Interval[] = [];
-    for (const object of this.#world.pools.list()) {
+    for (const object of this.#caches.pools.list()) {
       const pool = readPool(object);
       if (pool === undefined || pool.namespace !== target.namespace || pool.network !== target.network) continue;
       if (pool.name === target.name || !overlaps(pool.range, target.range)) continue;

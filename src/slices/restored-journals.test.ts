@@ -4,8 +4,8 @@ import { expect, it } from "vitest";
 import { journalAnnotation, leaseNodeAnnotation, nodeLeaseName, writeJournalSlices } from "../api/slices/node-lease.ts";
 import { ManualClock } from "../kube/manual-clock.ts";
 import { parsePrefix } from "../net/prefix.ts";
-import type { SliceWorld } from "./caches.ts";
-import { Journals } from "./restored-journals.ts";
+import type { SliceCaches } from "./caches.ts";
+import { RestoredJournals } from "./restored-journals.ts";
 
 const range = parsePrefix("10.0.0.0/24");
 const place = { namespace: "kube-system", network: "blue", range };
@@ -37,14 +37,14 @@ function stage(texts: Record<string, string>, { known = {}, generation = 1, stal
     .map((text) => text.split(" "))
     .map(([nodeName, sliceRange]) => ({ nodeName, sliceRange }));
   const pool = { metadata: {}, spec: { range: "10.0.0.0/24", sliceSize: "/28" }, status: { allocations } };
-  const world = {
+  const caches = {
     leases: { list: () => leases.values(), size: leases.size },
     slices: objects,
     pools: { get: () => (assigned ? pool : undefined) },
   };
   const warnings: string[] = [];
-  const journals = new Journals({
-    world: world as unknown as SliceWorld,
+  const journals = new RestoredJournals({
+    caches: caches as unknown as SliceCaches,
     presence: { isFresh: (node) => !stale.includes(node), fenced: (node) => (fenced.has(node) ? "off" : undefined) },
     clock,
     log: { warn: (message) => void warnings.push(message) },

@@ -17,7 +17,7 @@ import type { Log } from "../log/log.ts";
 import { difference } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { containsPrefix, overlaps, type Prefix } from "../net/prefix.ts";
-import type { SliceWorld } from "./caches.ts";
+import type { SliceCaches } from "./caches.ts";
 import { keyOf as allocationKey } from "./plan/entry.ts";
 import type { RangePlace } from "./ranges/phases.ts";
 import { attempt } from "./ranges/pool-names.ts";
@@ -34,7 +34,7 @@ export interface ForgottenSlice extends RangePlace {
 }
 
 export interface JournalsOptions {
-  readonly world: SliceWorld;
+  readonly caches: SliceCaches;
   readonly presence: Pick<Presence, "isFresh" | "fenced">;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Pick<Log, "warn">;
@@ -45,7 +45,7 @@ const hearMs = { least: 80_000, perNode: 20, perSlice: 100 };
 /** Four times what a Lease names at most. */
 const unnamedMost = 4096;
 
-export class Journals {
+export class RestoredJournals {
   readonly #options: JournalsOptions;
   /** Node -> what its Lease says, read once for each text. */
   readonly #read = new Map<string, { readonly text: string | undefined; readonly said: Said }>();
@@ -66,7 +66,7 @@ export class Journals {
   /** All has been listed. */
   begin(): void {
     this.#await();
-    for (const lease of this.#options.world.leases.list()) {
+    for (const lease of this.#options.caches.leases.list()) {
       if (this.#said(nodeOfLease(lease) ?? "", lease).restored) this.restored();
     }
   }
@@ -75,7 +75,7 @@ export class Journals {
     this.#unheard = new Map();
     this.#hasHeard = false;
     this.#untilMs = this.#hearUntilMs();
-    for (const lease of this.#options.world.leases.list()) {
+    for (const lease of this.#options.caches.leases.list()) {
       const node = nodeOfLease(lease);
       if (node !== undefined && renewTimeOf(lease) !== "") this.#unheard.set(node, renewTimeOf(lease));
     }
@@ -108,8 +108,8 @@ export class Journals {
   }
 
   #hearUntilMs(): number {
-    const { clock, world } = this.#options;
-    return clock.monotonicMs() + hearMs.least + hearMs.perNode * world.leases.size;
+    const { clock, caches } = this.#options;
+    return clock.monotonicMs() + hearMs.least + hearMs.perNode * caches.leases.size;
   }
 
   /** True: it was the last that was waited for. */
@@ -160,20 +160,20 @@ export class Journals {
 
   /** Nodes that have not spoken in this term, have a Lease and are not fenced. */
   #leased(): string[] {
-    const { world, presence } = this.#options;
-    const has = new Set(this.#unheard?.size ? [...world.leases.list()].map((lease) => nodeOfLease(lease)) : []);
+    const { caches, presence } = this.#options;
+    const has = new Set(this.#unheard?.size ? [...caches.leases.list()].map((lease) => nodeOfLease(lease)) : []);
     return [...(this.#unheard?.keys() ?? [])].filter((node) => has.has(node) && presence.fenced(node) === undefined);
   }
 
   /** Of all nodes, or of one by its Lease. */
   *forgotten(of?: DeepReadonly<Lease>): IterableIterator<ForgottenSlice> {
-    const { world, presence } = this.#options;
-    for (const lease of of === undefined ? world.leases.list() : [of]) {
+    const { caches, presence } = this.#options;
+    for (const lease of of === undefined ? caches.leases.list() : [of]) {
       const node = nodeOfLease(lease);
       if (node === undefined) continue;
       // Of 50,000 slices all have their objects, as a rule: who is fenced is asked last.
       const said = this.#said(node, lease);
-      const lost = said.slices.filter((each) => world.slices.get(each.key) === undefined && !this.#isAssigned(each));
+      const lost = said.slices.filter((each) => caches.slices.get(each.key) === undefined && !this.#isAssigned(each));
       if (lost.length === 0 || presence.fenced(node) !== undefined) continue;
       const { possible = [], wrong = [] } = Object.groupBy(lost, (each) =>
         this.#isPossible(each) ? "possible" : "wrong",
@@ -210,13 +210,13 @@ export class Journals {
   }
 
   #poolOf(pool: string): ReadPool | undefined {
-    const object = this.#options.world.pools.get(pool);
+    const object = this.#options.caches.pools.get(pool);
     return object && readPool(object);
   }
 
   /** What the grants of a pool have, without what they lent. One that is older than its node's journal does not say what was lent since. */
   #granted(pool: string): Interval[] {
-    return this.#options.world.slices.byIndex("pool", pool).flatMap((object) => {
+    return this.#options.caches.slices.byIndex("pool", pool).flatMap((object) => {
       const { block, grant, word } = readSlice(object) ?? {};
       if (block === undefined || grant === undefined || (word?.generation ?? 0) > grant.generation) return [];
       const whole = [intervalOf(block)];
@@ -226,13 +226,13 @@ export class Journals {
 
   /** Its objects are made again in that time; then what it does not name is believed no longer. */
   *#incomplete(): IterableIterator<string> {
-    const { world, presence, clock } = this.#options;
-    for (const lease of world.leases.list()) {
+    const { caches, presence, clock } = this.#options;
+    for (const lease of caches.leases.list()) {
       const node = nodeOfLease(lease);
       const { slices = [], more = 0 } = node === undefined ? {} : this.#said(node, lease);
       if (node === undefined || more === 0 || presence.fenced(node) !== undefined) continue;
       if (clock.monotonicMs() >= this.#untilMs + hearMs.perSlice * Math.min(more, unnamedMost)) continue;
-      if (world.slices.byIndex("node", node).length < slices.length + more) yield node;
+      if (caches.slices.byIndex("node", node).length < slices.length + more) yield node;
     }
   }
 

@@ -10,19 +10,19 @@ import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../kube/meta.ts";
 import { Controller } from "../kube/queue/controller.ts";
 import { contains } from "../net/prefix.ts";
-import { SliceWorld } from "./caches.ts";
-import { Told } from "./condition-events.ts";
+import { SliceCaches } from "./caches.ts";
+import { ConditionEvents } from "./condition-events.ts";
 import type { SlicesOptions } from "./leader.ts";
 import { Nodes } from "./nodes.ts";
 import { Overview } from "./overview.ts";
 import { defaultCutLimits, trustedNamespaces } from "./ranges/consent.ts";
 import { isUnheard } from "./ranges/pool-targets.ts";
 import { StateRound } from "./ranges/state-round.ts";
-import { type LatestListener, StaleError } from "./read-your-writes.ts";
-import { Pace } from "./requeue-pacing.ts";
-import { isOfRange, Reserved, type ReservedPlace, ReservedView } from "./reserved-addresses.ts";
-import { Journals } from "./restored-journals.ts";
-import { Crowd } from "./writers/adaptive-limiter.ts";
+import { type WritesListener, StaleError } from "./read-your-writes.ts";
+import { RequeuePacing } from "./requeue-pacing.ts";
+import { isOfRange, ReservedAddresses, type ReservedPlace, ReservedView } from "./reserved-addresses.ts";
+import { RestoredJournals } from "./restored-journals.ts";
+import { AdaptiveLimiter } from "./writers/adaptive-limiter.ts";
 import { LeaseWriter } from "./writers/lease-writer.ts";
 import { recordLeft } from "./writers/left-behind.ts";
 import { PoolWriter } from "./writers/pool-writer.ts";
@@ -41,19 +41,19 @@ const reconcileTimeoutMs = 600_000;
 
 export class Term {
   readonly #options: SlicesOptions;
-  readonly #world: SliceWorld;
-  readonly #reserved: Reserved;
+  readonly #caches: SliceCaches;
+  readonly #reserved: ReservedAddresses;
   readonly #view: ReservedView;
   readonly #nodes: Nodes;
-  readonly #journals: Journals;
-  readonly #told: Told;
+  readonly #journals: RestoredJournals;
+  readonly #told: ConditionEvents;
   readonly #overview: Overview;
   readonly #pools: Controller;
   readonly #leases: Controller;
-  readonly #pace: Pace;
+  readonly #pace: RequeuePacing;
   readonly #writer: PoolWriter;
   readonly #leaseWriter: LeaseWriter;
-  readonly #crowd: Crowd;
+  readonly #limiter: AdaptiveLimiter;
   /** Node -> since when its Lease is to be written. */
   readonly #leasesDueMs = new Map<string, number>();
   #isRunning = false;
@@ -64,12 +64,12 @@ export class Term {
     const { client, clock, log, systemNamespace, reservations, holds, events } = options;
     const onError = (error: Error) => log.warn("following slices", { error });
     const listeners = { slice: this.#onSlice, pool: this.#onPool, lease: this.#onLease };
-    this.#world = new SliceWorld({ client, clock, systemNamespace, onError }, listeners);
-    this.#reserved = new Reserved({ client, reservations, holds, onChange: this.#onReserved });
-    this.#view = new ReservedView(this.#reserved, this.#world);
-    this.#journals = new Journals({ ...options, world: this.#world });
-    this.#nodes = new Nodes({ ...options, world: this.#world, nowMs: () => clock.monotonicMs() });
-    this.#told = new Told(events);
+    this.#caches = new SliceCaches({ client, clock, systemNamespace, onError }, listeners);
+    this.#reserved = new ReservedAddresses({ client, reservations, holds, onChange: this.#onReserved });
+    this.#view = new ReservedView(this.#reserved, this.#caches);
+    this.#journals = new RestoredJournals({ ...options, caches: this.#caches });
+    this.#nodes = new Nodes({ ...options, caches: this.#caches, nowMs: () => clock.monotonicMs() });
+    this.#told = new ConditionEvents(events);
     const state = new StateRound({
       ...options,
       nodes: this.#nodes,
@@ -84,19 +84,19 @@ export class Term {
     this.#overview = new Overview({
       ...options,
       cutRules,
-      world: this.#world,
+      caches: this.#caches,
       state,
       journals: this.#journals,
       touch: (key) => this.#pace.touch(key),
     });
     this.#pools = this.#controller("slices", 4, (key, signal) => this.#reconcilePool(key, signal));
     this.#leases = this.#controller("slice-leases", 16, (node, signal) => this.#reconcileLease(node, signal));
-    this.#pace = new Pace(clock, this.#pools);
-    this.#crowd = new Crowd({ nowMs: () => clock.monotonicMs() });
+    this.#pace = new RequeuePacing(clock, this.#pools);
+    this.#limiter = new AdaptiveLimiter({ nowMs: () => clock.monotonicMs() });
     this.#writer = this.#makeWriter();
     this.#leaseWriter = new LeaseWriter({
       ...options,
-      world: this.#world,
+      caches: this.#caches,
       facts: (node) => this.#nodes.facts(node),
       waiting: () => this.#overview.waiting(),
     });
@@ -104,7 +104,7 @@ export class Term {
 
   async run(signal: AbortSignal): Promise<void> {
     this.#lifetime = signal;
-    const { ready, ended } = this.#world.run(signal);
+    const { ready, ended } = this.#caches.run(signal);
     const ending = ended.catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
@@ -152,11 +152,11 @@ export class Term {
     const left = recordLeft.bind(undefined, { client, reserved: this.#reserved, nowMs });
     return new PoolWriter({
       client,
-      world: this.#world,
-      writer: new SliceWriter(client, this.#world, left),
+      caches: this.#caches,
+      writer: new SliceWriter(client, this.#caches, left),
       reserved: this.#view,
       journals: this.#journals,
-      crowd: this.#crowd,
+      limiter: this.#limiter,
       nowMs,
       nodes: (extra) => this.#nodes.all(extra),
       onPlan: (target, plan, pool) => {
@@ -189,7 +189,7 @@ export class Term {
   async #reconcileLease(node: string, signal: AbortSignal): Promise<void> {
     const dueMs = this.#leasesDueMs.get(node) ?? Number.NEGATIVE_INFINITY;
     const isLate = this.#options.clock.monotonicMs() - dueMs >= leaseLatestMs;
-    if (this.#isLarge && this.#crowd.isBusy && !isLate) {
+    if (this.#isLarge && this.#limiter.isBusy && !isLate) {
       return this.#leases.enqueueAfter(node, leaseGatherMs.many);
     }
     if (await this.#overview.rests(signal)) return this.#leases.enqueueAfter(node, restMs);
@@ -207,7 +207,7 @@ export class Term {
     return this.#options.nodes.cache.size > manyNodes;
   }
 
-  readonly #onSlice: LatestListener<StoredPool> = (object, previous, isGone) => {
+  readonly #onSlice: WritesListener<StoredPool> = (object, previous, isGone) => {
     const slice = readSlice(object);
     if (slice === undefined) return;
     if (isGone) this.#view.forget(slice);
@@ -224,7 +224,7 @@ export class Term {
     this.#overview.wake();
   };
 
-  readonly #onLease: LatestListener<Lease> = (lease, previous, isGone) => {
+  readonly #onLease: WritesListener<Lease> = (lease, previous, isGone) => {
     const node = nodeOfLease(lease);
     if (node === undefined) return;
     if (!isGone) this.#options.presence.saw(lease);

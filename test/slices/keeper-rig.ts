@@ -35,7 +35,7 @@ import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledg
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import { SliceKeeper } from "../../src/node/slices/agent.ts";
+import { SliceAgent } from "../../src/node/slices/agent.ts";
 import type { Memory, Moment } from "../../src/node/slices/authority.ts";
 
 export const namespace = "kube-system";
@@ -68,7 +68,7 @@ export const podOwner = (name: string): PodOwner => ({
 });
 
 export interface RunningNode {
-  readonly keeper: SliceKeeper;
+  readonly keeper: SliceAgent;
   readonly journal: Journal;
   /** Told by `onMoved`. */
   readonly moved: readonly Hold[];
@@ -131,7 +131,7 @@ export class KeeperRig {
     };
     const moved: Hold[] = [];
     let orphans = 0;
-    const keeper = new SliceKeeper({
+    const keeper = new SliceAgent({
       client,
       node,
       systemNamespace: namespace,

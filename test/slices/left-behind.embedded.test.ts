@@ -7,7 +7,7 @@ import { sliceMarks, sliceName } from "../../src/cluster/slice-object.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { ApiResponse } from "../../src/kube/transport/transport.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import type { Reserved } from "../../src/slices/reserved-addresses.ts";
+import type { ReservedAddresses } from "../../src/slices/reserved-addresses.ts";
 import { recordLeft } from "../../src/slices/writers/left-behind.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 
@@ -58,7 +58,7 @@ async function record(): Promise<string[]> {
     metadata,
     spec: { range: String(place.block), allocations },
   });
-  const reserved = { refresh: async () => void (refreshed += 1) } as unknown as Reserved;
+  const reserved = { refresh: async () => void (refreshed += 1) } as unknown as ReservedAddresses;
   await recordLeft({ client, reserved, nowMs: () => 0 }, place, object, signal);
   return (await client.list(reservations)).items.map(({ metadata: { name = "" } }) => name);
 }

@@ -60,7 +60,7 @@ beforeEach(async () => {
   told = [];
   grow = undefined;
   pools = new SlicedPools(journal, Date.now);
-  const keeper = {
+  const agent = {
     journal,
     domainOf: () => (journal.grants().length === 0 ? undefined : domain),
     why: () => "all is given",
@@ -76,7 +76,7 @@ beforeEach(async () => {
   const ledgers = new Ledgers(() => {
     throw new Error("nothing is shared here");
   });
-  parts = { keeper, pools, clock, held: new HoldIndex(), ledgers, obstacle: () => obstacle };
+  parts = { agent, pools, clock, held: new HoldIndex(), ledgers, obstacle: () => obstacle };
 });
 afterEach(async () => {
   await journal.close();

@@ -10,12 +10,12 @@ import type { HoldIndex } from "../holds/hold-index.ts";
 import type { Ledgers } from "../pools/ledgers.ts";
 import type { SlicedPools } from "../pools/sliced-pools.ts";
 import { later } from "../request/failure.ts";
-import type { SliceKeeper, SliceUse } from "../slices/agent.ts";
+import type { SliceAgent, SliceUse } from "../slices/agent.ts";
 import { type AddressSource, failedTake, type OpenSource, type TakeOrder, type Taken } from "./address-source.ts";
 import { describeUse } from "./range-source.ts";
 
 export interface SlicedSourceParts {
-  readonly keeper: Pick<SliceKeeper, "journal" | "domainOf" | "why" | "refusal" | "short" | "changed">;
+  readonly agent: Pick<SliceAgent, "journal" | "domainOf" | "why" | "refusal" | "short" | "changed">;
   readonly pools: SlicedPools;
   readonly clock: Clock;
   readonly held: HoldIndex;
@@ -77,20 +77,20 @@ export class SlicedSource implements AddressSource {
   }
 
   async open(): Promise<OpenSource | undefined> {
-    const { keeper, pools, clock, obstacle } = this.#parts;
+    const { agent, pools, clock, obstacle } = this.#parts;
     if (this.#endMs === undefined) {
       await this.#started();
       this.#endMs = clock.monotonicMs() + patienceMs;
     }
     if (obstacle() !== "") throw later(obstacle());
-    const domain = keeper.domainOf(this.#use);
+    const domain = agent.domainOf(this.#use);
     this.#domain = domain;
     if (domain === undefined) return undefined;
     return {
       pool: pools.poolFor(domain, this.#order.share.definition),
       domain,
       namespace: this.#use.namespace,
-      ledger: keeper.journal,
+      ledger: agent.journal,
       loose: false,
       mayTake: () => {
         if (obstacle() !== "") throw new LedgerError("unavailable", obstacle());
@@ -103,7 +103,7 @@ export class SlicedSource implements AddressSource {
   }
 
   async refused(refusal: Refused | undefined): Promise<void> {
-    const { keeper, pools, clock } = this.#parts;
+    const { agent, pools, clock } = this.#parts;
     const { share, signal } = this.#order;
     // Not all that frees in the journal tells the pools: a refusal is believed of one that was made anew.
     this.#isAnew = refusal !== undefined && !this.#isAnew;
@@ -111,11 +111,11 @@ export class SlicedSource implements AddressSource {
     // More slices may help.
     const isWant = refusal?.code === "exhausted" || refusal?.code === "too-small";
     if (refusal !== undefined && (share.want.kind === "given" || !isWant)) throw this.#refused(refusal);
-    if (keeper.refusal(this.#use) !== undefined) throw this.#nothingLeft(refusal);
-    keeper.short(this.#use);
+    if (agent.refusal(this.#use) !== undefined) throw this.#nothingLeft(refusal);
+    agent.short(this.#use);
     using limit = deadline(clock, Math.max(0, this.#endMs! - clock.monotonicMs()), signal);
     try {
-      await keeper.changed(this.#use, limit.signal);
+      await agent.changed(this.#use, limit.signal);
     } catch (error) {
       signal.throwIfAborted();
       throw limit.signal.aborted ? this.#nothingLeft(refusal) : error;
@@ -130,7 +130,7 @@ export class SlicedSource implements AddressSource {
 
   #nothingLeft(refusal: Refused | undefined): CniError {
     const own = refusal === undefined ? "" : ` ${refusal.message}`;
-    const why = this.#parts.keeper.why(this.#use);
+    const why = this.#parts.agent.why(this.#use);
     return new CniError(errorCodes.refused, `this node has no free address of ${describeUse(this.#use)}: ${why}${own}`);
   }
 

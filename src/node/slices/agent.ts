@@ -17,7 +17,7 @@ import type { Log } from "../../log/log.ts";
 import { Authority, type Memory, type Moment } from "./authority.ts";
 import { NodeLease } from "./lease.ts";
 import { Orphans } from "./orphans.ts";
-import { Tending } from "./reconciler.ts";
+import { SliceReconciler } from "./reconciler.ts";
 import { Shortage } from "./shortage.ts";
 
 /** A whole range, its network_name (empty: none) and the namespace of its pool objects. */
@@ -30,7 +30,7 @@ type TellSlice = (
   message: string,
 ) => void;
 
-export interface SliceKeeperOptions {
+export interface SliceAgentOptions {
   readonly client: KubeClient;
   readonly node: string;
   readonly systemNamespace: string;
@@ -81,12 +81,12 @@ const waitedForMs = 120_000;
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */
 const defaultAuthorityMs = 12 * 3_600_000;
 
-export class SliceKeeper {
+export class SliceAgent {
   readonly journal: Journal;
-  readonly #options: SliceKeeperOptions;
+  readonly #options: SliceAgentOptions;
   readonly #authority: Authority;
   readonly #lease: NodeLease;
-  readonly #tending: Tending;
+  readonly #tending: SliceReconciler;
   readonly #orphans: Orphans;
   readonly #shortage: Shortage;
   #slices: NodeSlices = readNodeSlices(undefined);
@@ -106,13 +106,13 @@ export class SliceKeeper {
   /** What was noted before: of an earlier restore. */
   #noteBefore: string | undefined;
 
-  constructor(options: SliceKeeperOptions) {
+  constructor(options: SliceAgentOptions) {
     const { journal, clock, authorityMs = defaultAuthorityMs, moment, memory, log } = options;
     this.journal = journal;
     this.#options = options;
     this.#shortage = new Shortage(clock);
     this.#authority = new Authority({ authorityMs, moment, memory, journal, log });
-    this.#tending = new Tending({
+    this.#tending = new SliceReconciler({
       ...options,
       shortage: this.#shortage,
       isLeaseHeard: () => this.#lease.isHeard,

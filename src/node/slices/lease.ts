@@ -21,11 +21,11 @@ import { isApiError, retryAfterOf } from "../../kube/errors.ts";
 import type { Lease } from "../../kube/lease.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import { Backoff } from "../../kube/queue/backoff.ts";
-import type { SliceKeeperOptions } from "./agent.ts";
+import type { SliceAgentOptions } from "./agent.ts";
 import type { Moment } from "./authority.ts";
 
 export interface NodeLeaseOptions extends Pick<
-  SliceKeeperOptions,
+  SliceAgentOptions,
   "client" | "node" | "clock" | "random" | "moment" | "seenVersion" | "toldVersion" | "daemons" | "assure" | "log"
 > {
   readonly namespace: string;

@@ -1,9 +1,9 @@
 // What a daemon measures of its slices, for Prometheus: docs/node.md has a line for each.
 import { Counter, Gauge, type Registry } from "prom-client";
 
-import type { SliceKeeper } from "./agent.ts";
+import type { SliceAgent } from "./agent.ts";
 
-type Figures = SliceKeeper["figures"];
+type Figures = SliceAgent["figures"];
 
 const gauges: readonly (readonly [name: string, help: string, read: (figures: Figures) => number])[] = [
   ["holdfast_slices", "Slices and pieces that this node has.", ({ slices }) => slices],
@@ -42,14 +42,14 @@ export class SliceMetrics {
   readonly orphan = (): void => this.#orphans.inc();
 
   /** Read when somebody looks. */
-  watch(keeper: Pick<SliceKeeper, "figures">): void {
+  watch(agent: Pick<SliceAgent, "figures">): void {
     const gauge = (name: string, help: string, read: (figures: Figures) => number) =>
       new Gauge({
         name,
         help,
         registers: [this.#registry],
         collect() {
-          this.set(read(keeper.figures));
+          this.set(read(agent.figures));
         },
       });
     for (const [name, help, read] of gauges) {

@@ -11,10 +11,10 @@ import { sleep } from "../../kube/clock.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
-import type { SliceKeeperOptions } from "./agent.ts";
+import type { SliceAgentOptions } from "./agent.ts";
 
 export interface OrphansOptions extends Pick<
-  SliceKeeperOptions,
+  SliceAgentOptions,
   "client" | "node" | "pods" | "cooldownMs" | "clock" | "log"
 > {
   readonly journal: Pick<Journal, "holds" | "get" | "release">;

@@ -13,16 +13,16 @@ import { Backoff } from "../../kube/queue/backoff.ts";
 import { Controller } from "../../kube/queue/controller.ts";
 import { perItemExponential } from "../../kube/queue/ratelimit.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
-import type { SliceKeeperOptions } from "./agent.ts";
+import type { SliceAgentOptions } from "./agent.ts";
 import { act } from "./grant/apply-phase.ts";
 import { SliceState } from "./grant/slice-state.ts";
 import { look } from "./grant/sync-grant.ts";
 import { show, writeEveryMs } from "./mirror/mirror-writer.ts";
 import type { Shortage } from "./shortage.ts";
-import { Rest } from "./slow-server-backoff.ts";
+import { SlowServerBackoff } from "./slow-server-backoff.ts";
 
-export interface TendingOptions extends Pick<
-  SliceKeeperOptions,
+export interface SliceReconcilerOptions extends Pick<
+  SliceAgentOptions,
   "client" | "node" | "journal" | "clock" | "random" | "log" | "pods" | "ledgerOf" | "onMoved" | "tell" | "workers"
 > {
   readonly shortage: Shortage;
@@ -42,8 +42,8 @@ const gatherMs = 50;
 const lookOverMs = { cooling: 30_000, absent: 30_000, quiet: 600_000 } as const;
 const away = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
 
-export class Tending {
-  readonly #options: TendingOptions;
+export class SliceReconciler {
+  readonly #options: SliceReconcilerOptions;
   readonly #controller: Controller;
   readonly #states = new Map<string, SliceState>();
   /** Domain -> the key of its range. */
@@ -61,13 +61,13 @@ export class Tending {
   #backoff: Backoff;
   #awayUntilMs = Number.NEGATIVE_INFINITY;
   /** A slow server is left to others, but for what others wait for. */
-  readonly #rest: Rest;
+  readonly #rest: SlowServerBackoff;
 
-  constructor(options: TendingOptions) {
+  constructor(options: SliceReconcilerOptions) {
     this.#options = options;
     const { clock, random, log, workers = defaultWorkers } = options;
     this.#backoff = new Backoff(away, clock, random);
-    this.#rest = new Rest(clock, random);
+    this.#rest = new SlowServerBackoff(clock, random);
     this.#uncompared = keysOf(options.journal);
     this.#controller = new Controller({
       name: "slices",

@@ -1,4 +1,4 @@
-// What a daemon needs for this node's slices, put together: journal, keeper, pools over it, and what requests see of them.
+// What a daemon needs for this node's slices, put together: journal, agent, pools over it, and what requests see of them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -17,7 +17,7 @@ import type { Ledgers } from "../pools/ledgers.ts";
 import { SlicedPools } from "../pools/sliced-pools.ts";
 import type { Attachments } from "../request/attachment.ts";
 import type { SharedState } from "../shared-state.ts";
-import { SliceKeeper } from "./agent.ts";
+import { SliceAgent } from "./agent.ts";
 import { fileMemory, kernelMoment } from "./file-memory.ts";
 import { SliceFacade } from "./slice-facade.ts";
 
@@ -41,9 +41,9 @@ export function assembleSlices(options: SliceAssemblyOptions) {
   const { clock, journal, held, shared, ledgers, sliceAuthorityMs: authorityMs, sliceMetrics } = options;
   const now = () => clock.wallMs();
   const pools = new SlicedPools(journal, now);
-  const obstacle = () => shared.sliceObstacle || keeper.mayHandOut();
+  const obstacle = () => shared.sliceObstacle || agent.mayHandOut();
   const sliced = new SliceFacade({ journal, read: () => shared.sliced, clock, obstacle });
-  const keeper = new SliceKeeper({
+  const agent = new SliceAgent({
     ...options,
     ...(authorityMs !== undefined && { authorityMs }),
     seenVersion: () => sliced.seen(),
@@ -68,9 +68,9 @@ export function assembleSlices(options: SliceAssemblyOptions) {
     refusalOf: (use) => shared.refusalOf(use),
     poolOf: ({ range, ...use }) => slicedAs(range, { ...use, sliced: shared.sliced })?.pool,
   });
-  sliceMetrics?.watch(keeper);
-  const isStarting = () => !keeper.isKnown();
-  return { keeper, sliced, source: { keeper, pools, clock, held, ledgers, obstacle, isStarting } };
+  sliceMetrics?.watch(agent);
+  const isStarting = () => !agent.isKnown();
+  return { agent, sliced, source: { agent, pools, clock, held, ledgers, obstacle, isStarting } };
 }
 
 /** A hold that was moved out of a draining slice, in its attachment's turn: a DEL or a later ADD may come at the same moment. */

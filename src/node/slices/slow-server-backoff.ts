@@ -5,7 +5,7 @@ const slowMs = 1000;
 const times = 3;
 const longestMs = 30_000;
 
-export class Rest {
+export class SlowServerBackoff {
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #random: () => number;
   #untilMs = Number.NEGATIVE_INFINITY;

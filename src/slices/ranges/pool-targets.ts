@@ -11,7 +11,7 @@ import type { Prefix } from "../../net/prefix.ts";
 import type { ExistingPool, PoolSpec, Refusal, Wish, Wishes } from "./desired-ranges.ts";
 import { poolNames } from "./pool-names.ts";
 
-export interface Target extends PoolSpec {
+export interface PoolTarget extends PoolSpec {
   /** namespace/name of the pool. */
   readonly key: string;
   /** False: everything drains, and then the pool goes. */
@@ -43,8 +43,8 @@ export function lostPools(
 }
 
 /** Key of the result: that of the target. `pools`: also those that were lost. */
-export function targetsOf({ accepted, refused }: Wishes, pools: readonly ExistingPool[]): Map<string, Target> {
-  const targets = new Map<string, Target>();
+export function targetsOf({ accepted, refused }: Wishes, pools: readonly ExistingPool[]): Map<string, PoolTarget> {
+  const targets = new Map<string, PoolTarget>();
   const wishes = [...accepted, ...refused.map(({ wish }) => wish)];
   const names = poolNames(wishes, pools);
   const refusals = new Map(refused.map(({ wish, reason, why }) => [wish.key, { reason, why }]));
@@ -64,11 +64,11 @@ export function targetsOf({ accepted, refused }: Wishes, pools: readonly Existin
 }
 
 /** Refused on grounds of who asks: no object is made for it. */
-export function isUnheard({ refusal }: Pick<Target, "refusal">): boolean {
+export function isUnheard({ refusal }: Pick<PoolTarget, "refusal">): boolean {
   return refusal?.reason === "NotTrusted" || refusal?.reason === "TooMany";
 }
 
-function wishedTarget(wish: Wish, name: string, refusal: Omit<Refusal, "wish"> | undefined): Target {
+function wishedTarget(wish: Wish, name: string, refusal: Omit<Refusal, "wish"> | undefined): PoolTarget {
   const { namespace, network, range, sliceLength, floatingLength, useful, isOriginal, disagreement } = wish;
   const { protectsOverlaps, uses } = wish;
   const sharedPool = { namespace, name: poolName({ range, network, node: "" }) };
@@ -90,7 +90,7 @@ function wishedTarget(wish: Wish, name: string, refusal: Omit<Refusal, "wish"> |
   };
 }
 
-function unwishedTarget(key: string, pool: Omit<PoolSpec, "floatingLength">): Target {
+function unwishedTarget(key: string, pool: Omit<PoolSpec, "floatingLength">): PoolTarget {
   const { namespace, name, network, range, sliceLength } = pool;
   const nothing = { wanted: false, useful: new IntervalSet(), isOriginal: false, definitions: [] };
   return { key, namespace, name, network, range, sliceLength, ...nothing };

@@ -22,8 +22,8 @@ import { fetchState, readState, restoredKey, restsOf, stateName } from "../../cl
 import type { Prefix } from "../../net/prefix.ts";
 import type { SlicesOptions } from "../leader.ts";
 import type { Nodes } from "../nodes.ts";
-import type { Reserved } from "../reserved-addresses.ts";
-import type { Journals } from "../restored-journals.ts";
+import type { ReservedAddresses } from "../reserved-addresses.ts";
+import type { RestoredJournals } from "../restored-journals.ts";
 import type { PoolPhase } from "../writers/pool-writer.ts";
 import {
   isSharedOver,
@@ -35,12 +35,12 @@ import {
   toldAgain,
   type WantedRange,
 } from "./phases.ts";
-import type { Target } from "./pool-targets.ts";
+import type { PoolTarget } from "./pool-targets.ts";
 
 export interface StateRoundOptions extends Pick<SlicesOptions, "client" | "clock" | "log" | "systemNamespace"> {
   readonly nodes: Nodes;
-  readonly reserved: Reserved;
-  readonly journals: Pick<Journals, "lost" | "restored" | "waived" | "hasWaited" | "isAwaiting">;
+  readonly reserved: ReservedAddresses;
+  readonly journals: Pick<RestoredJournals, "lost" | "restored" | "waived" | "hasWaited" | "isAwaiting">;
   /** Every pool that is there, with what is still a slice. */
   readonly pools: () => Iterable<PoolBlocks>;
   /** The floating part that the last plan named; undefined: there was no plan yet. */
@@ -48,10 +48,10 @@ export interface StateRoundOptions extends Pick<SlicesOptions, "client" | "clock
   /** sliceUseKey -> why a range gets no slices. */
   readonly refusals: () => ReadonlyMap<string, string>;
   /** Writes the phase on the pool of the range; it is made where it is missing. */
-  readonly mark: (target: Target, phase: SlicedPhase, signal: AbortSignal) => Promise<void>;
+  readonly mark: (target: PoolTarget, phase: SlicedPhase, signal: AbortSignal) => Promise<void>;
 }
 
-export interface Gate {
+export interface StateGate {
   /** Empty, or in a sentence why nothing is done. */
   readonly rests: string;
   readonly isPaused: boolean;
@@ -63,11 +63,11 @@ export interface Gate {
 /** Versions rise by one: so many changes a restored copy is never behind. */
 const farAhead = 1_000_000;
 
-const closed: Gate = { rests: "the state has not been read yet", isPaused: true, sliced: undefined };
+const closed: StateGate = { rests: "the state has not been read yet", isPaused: true, sliced: undefined };
 
 export class StateRound {
   readonly #options: StateRoundOptions;
-  #gate: Gate = closed;
+  #gate: StateGate = closed;
   /** Looks and writes that were begun, and the last of them that counts. */
   #begun = 0;
   #counts = 0;
@@ -84,11 +84,11 @@ export class StateRound {
     this.#options = options;
   }
 
-  get gate(): Gate {
+  get gate(): StateGate {
     return this.#gate;
   }
 
-  async look(signal: AbortSignal): Promise<Gate> {
+  async look(signal: AbortSignal): Promise<StateGate> {
     const { client, systemNamespace: namespace } = this.#options;
     const turn = ++this.#begun;
     const object = await fetchState(client, { namespace, signal }).catch((error: unknown) => {
@@ -111,7 +111,7 @@ export class StateRound {
   }
 
   /** Moves ranges on; true if the state was changed. `look` comes first. */
-  async move(targets: Iterable<Target>, signal: AbortSignal): Promise<boolean> {
+  async move(targets: Iterable<PoolTarget>, signal: AbortSignal): Promise<boolean> {
     const { sliced: told, rests, isPaused } = this.#gate;
     const { journals } = this.#options;
     let { object } = this.#gate;
@@ -168,14 +168,14 @@ export class StateRound {
   }
 
   /** Before any daemon is told: what is told can be made again from what is on record. */
-  async #record(targets: readonly Target[], { ranges }: SlicedRanges, signal: AbortSignal): Promise<void> {
+  async #record(targets: readonly PoolTarget[], { ranges }: SlicedRanges, signal: AbortSignal): Promise<void> {
     for (const entry of ranges) {
       const target = targets.find((each) => isOf(entry, each));
       if (target !== undefined) await this.#options.mark(target, entry.phase, signal);
     }
   }
 
-  phaseOf(target: Target): PoolPhase {
+  phaseOf(target: PoolTarget): PoolPhase {
     const { sliced } = this.#gate;
     const entry = sliced?.ranges.find((each) => isOf(each, target));
     // Only when every daemon works by this state, the part that it names is all that is taken from.
@@ -205,7 +205,7 @@ export class StateRound {
   }
 
   async #wanted(
-    targets: Iterable<Target>,
+    targets: Iterable<PoolTarget>,
     { told, pools }: Pick<PhaseFacts, "told" | "pools">,
     signal: AbortSignal,
   ): Promise<WantedRange[]> {
@@ -225,7 +225,7 @@ export class StateRound {
   }
 
   /** Asked of the server: a pool that a daemon has just made may not have been told yet. */
-  async #isShared(target: Target, pools: readonly PoolBlocks[], signal: AbortSignal): Promise<boolean> {
+  async #isShared(target: PoolTarget, pools: readonly PoolBlocks[], signal: AbortSignal): Promise<boolean> {
     const { namespace } = target;
     const opening = pools.filter(({ phase }) => phase === "opening");
     if (isSharedOver(target, opening)) return true;
@@ -256,6 +256,6 @@ export class StateRound {
   }
 }
 
-function isOf(entry: SlicedRange, target: Target): boolean {
+function isOf(entry: SlicedRange, target: PoolTarget): boolean {
   return keyOf(entry) === keyOf({ ...target, pool: target.name });
 }

@@ -16,7 +16,7 @@ export interface CrowdOptions {
   readonly nowMs?: () => number;
 }
 
-export class Crowd {
+export class AdaptiveLimiter {
   readonly #most: number;
   readonly #nowMs: () => number;
   /** Between the least and the most; its whole part counts. */

@@ -12,18 +12,18 @@ import { leases } from "../../cluster/resources.ts";
 import { readSlice, type SliceObject } from "../../cluster/slice-object.ts";
 import type { Lease } from "../../kube/lease.ts";
 import { type DeepReadonly, keyOf } from "../../kube/meta.ts";
-import { removed, type SliceWorld } from "../caches.ts";
+import { removed, type SliceCaches } from "../caches.ts";
 import type { SlicesOptions } from "../leader.ts";
 import { keyOf as allocationKey } from "../plan/entry.ts";
 import type { NodeFacts } from "../plan/facts.ts";
-import type { Target } from "../ranges/pool-targets.ts";
+import type { PoolTarget } from "../ranges/pool-targets.ts";
 import { readPool } from "./pool-object.ts";
 
 export interface LeaseWriterOptions extends Pick<SlicesOptions, "client" | "clock" | "systemNamespace"> {
-  readonly world: SliceWorld;
+  readonly caches: SliceCaches;
   readonly facts: (node: string) => NodeFacts;
   /** Every target, with why nodes have nothing of it. */
-  readonly waiting: () => Iterable<{ readonly target: Target; readonly why: (node: string) => string | undefined }>;
+  readonly waiting: () => Iterable<{ readonly target: PoolTarget; readonly why: (node: string) => string | undefined }>;
 }
 
 type Content = Parameters<typeof writeNodeSlices>[0];
@@ -36,9 +36,9 @@ export class LeaseWriter {
   }
 
   async reconcile(node: string, signal: AbortSignal): Promise<void> {
-    const { world, facts } = this.#options;
-    const lease = world.leaseOf(node);
-    const slices = world.slices.byIndex("node", node).flatMap((object) => readSlice(object) ?? []);
+    const { caches, facts } = this.#options;
+    const lease = caches.leaseOf(node);
+    const slices = caches.slices.byIndex("node", node).flatMap((object) => readSlice(object) ?? []);
     const { isPresent, isLeaving = false, isOver = false } = facts(node);
     const isGone = !isPresent || isLeaving;
     if (isOver && slices.length === 0) return this.#remove(lease, signal);
@@ -56,7 +56,7 @@ export class LeaseWriter {
     const grants: Record<string, string> = {};
     for (const slice of slices) {
       const { grant, object } = slice;
-      const pool = this.#options.world.pools.get(slice.pool);
+      const pool = this.#options.caches.pools.get(slice.pool);
       const isAssigned = pool !== undefined && readPool(pool)?.assigned.has(allocationKey(slice));
       if (grant !== undefined && isAssigned === true) grants[keyOf(object)] = `${grant.generation}.${grant.serial}`;
     }
@@ -85,7 +85,7 @@ export class LeaseWriter {
     note: Record<string, string | null>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, world, systemNamespace: namespace } = this.#options;
+    const { client, caches, systemNamespace: namespace } = this.#options;
     const text = writeNodeSlices(content);
     const name = nodeLeaseName(node);
     if (lease === undefined) {
@@ -93,19 +93,19 @@ export class LeaseWriter {
       const marks = { [leaseNodeAnnotation]: node, [slicesAnnotation]: text };
       const annotations = { ...marks, ...(note as Record<string, string>) };
       const made = await client.create(leases, { metadata: { namespace, name, annotations } }, { signal });
-      return world.leases.put(trimLease(made));
+      return caches.leases.put(trimLease(made));
     }
     const isNews = lease.metadata.annotations?.[slicesAnnotation] !== text;
     const annotations = { ...(isNews && { [slicesAnnotation]: text }), ...note };
     if (Object.keys(annotations).length === 0) return;
     const body = { metadata: { resourceVersion: lease.metadata.resourceVersion, annotations } };
-    world.leases.put(trimLease(await client.patch(leases, { namespace, name }, { type: "merge", body }, { signal })));
+    caches.leases.put(trimLease(await client.patch(leases, { namespace, name }, { type: "merge", body }, { signal })));
   }
 
   /** Nobody renews it and it names nothing. */
   async #remove(lease: DeepReadonly<Lease> | undefined, signal: AbortSignal): Promise<void> {
     if (lease === undefined) return;
     await removed(this.#options.client, leases, lease, signal);
-    this.#options.world.leases.drop(lease);
+    this.#options.caches.leases.drop(lease);
   }
 }

@@ -15,11 +15,11 @@ import { LedgerError } from "../../ipam/ledger.ts";
 import { type ApiError, isApiError, isNamespaceEnding } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { ReservationLedger } from "../../ledger/reservation/reservation-ledger.ts";
-import type { Reserved } from "../reserved-addresses.ts";
+import type { ReservedAddresses } from "../reserved-addresses.ts";
 
 export interface LeftBehindOptions {
   readonly client: KubeClient;
-  readonly reserved: Reserved;
+  readonly reserved: ReservedAddresses;
   readonly nowMs: () => number;
 }
 

@@ -4,13 +4,13 @@ import type { StoredSlicePool } from "../../cluster/resources.ts";
 import type { SlicedPhase } from "../../cluster/sliced-ranges.ts";
 import { type Condition, withCondition } from "../../kube/conditions.ts";
 import type { SlicePlan } from "../plan/facts.ts";
-import type { Target } from "../ranges/pool-targets.ts";
+import type { PoolTarget } from "../ranges/pool-targets.ts";
 import type { ReadPool } from "./pool-object.ts";
 
 export type PoolStatus = NonNullable<StoredSlicePool["status"]>;
 
 export interface StatusInput {
-  readonly target: Target;
+  readonly target: PoolTarget;
   readonly plan: SlicePlan;
   /** In the state; undefined: it is not in it. */
   readonly phase: SlicedPhase | undefined;

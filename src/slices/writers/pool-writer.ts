@@ -6,30 +6,30 @@ import type { SlicedPhase } from "../../cluster/sliced-ranges.ts";
 import { isEqual } from "../../kube/conditions.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { removed, type SliceWorld } from "../caches.ts";
+import { removed, type SliceCaches } from "../caches.ts";
 import { keyOf as allocationKey } from "../plan/entry.ts";
 import type { Allocation, NodeFacts, PoolFacts, SlicePlan } from "../plan/facts.ts";
 import { planSlices } from "../plan/plan.ts";
 import type { PoolSpec } from "../ranges/desired-ranges.ts";
-import { isUnheard, type Target } from "../ranges/pool-targets.ts";
+import { isUnheard, type PoolTarget } from "../ranges/pool-targets.ts";
 import type { ReservedView } from "../reserved-addresses.ts";
-import type { Journals } from "../restored-journals.ts";
-import type { Crowd } from "./adaptive-limiter.ts";
+import type { RestoredJournals } from "../restored-journals.ts";
+import type { AdaptiveLimiter } from "./adaptive-limiter.ts";
 import { poolObject, type ReadPool, readPool, withPhase, withSpec } from "./pool-object.ts";
 import { poolStatus, type StatusInput } from "./pool-status.ts";
 import type { SliceWriter } from "./slice-writer.ts";
 
 export interface PoolWriterOptions {
   readonly client: KubeClient;
-  readonly world: SliceWorld;
+  readonly caches: SliceCaches;
   readonly writer: SliceWriter;
   readonly reserved: ReservedView;
-  readonly journals: Pick<Journals, "obstacle" | "forgotten" | "within">;
-  readonly crowd: Crowd;
+  readonly journals: Pick<RestoredJournals, "obstacle" | "forgotten" | "within">;
+  readonly limiter: AdaptiveLimiter;
   readonly nowMs: () => number;
   readonly nodes: (extra: Iterable<string>) => NodeFacts[];
   /** What was planned, after it was carried out as far as it got. */
-  readonly onPlan: (target: Target, plan: SlicePlan, pool: ReadPool) => void;
+  readonly onPlan: (target: PoolTarget, plan: SlicePlan, pool: ReadPool) => void;
 }
 
 /** What the state says of the pool's range. */
@@ -51,8 +51,8 @@ export class PoolWriter {
   }
 
   /** True when nothing of the pool is left. */
-  async reconcile(target: Target, phase: PoolPhase, signal: AbortSignal): Promise<boolean> {
-    const { client, world, writer, reserved, journals, onPlan } = this.#options;
+  async reconcile(target: PoolTarget, phase: PoolPhase, signal: AbortSignal): Promise<boolean> {
+    const { client, caches, writer, reserved, journals, onPlan } = this.#options;
     await writer.settle(target.key, signal);
     const pool = await this.#object(target, signal);
     if (pool === undefined) return true;
@@ -70,28 +70,28 @@ export class PoolWriter {
     } finally {
       onPlan(target, plan, pool);
     }
-    const now = world.pools.get(target.key);
+    const now = caches.pools.get(target.key);
     const isEmpty = plan.allocations.length === 0 && this.#slices(target.key).length === 0;
     if (target.wanted || !isEmpty || now === undefined) return now === undefined;
     if ([...journals.forgotten()].some(({ pool: key }) => key === target.key)) return false;
     await removed(client, nodeSlicePools, now, signal);
-    world.pools.drop(now);
+    caches.pools.drop(now);
     return true;
   }
 
   /** The pool is there afterwards, and its phase on record. */
-  async mark(target: Target, phase: SlicedPhase, signal: AbortSignal): Promise<void> {
-    const { client, world } = this.#options;
-    const there = world.pools.get(target.key) ?? (await this.#made(target, signal))?.object;
+  async mark(target: PoolTarget, phase: SlicedPhase, signal: AbortSignal): Promise<void> {
+    const { client, caches } = this.#options;
+    const there = caches.pools.get(target.key) ?? (await this.#made(target, signal))?.object;
     const marked = there && withPhase(there, phase);
-    if (marked !== undefined) world.pools.put(await client.update(nodeSlicePools, marked, { signal }));
+    if (marked !== undefined) caches.pools.put(await client.update(nodeSlicePools, marked, { signal }));
   }
 
   #slices(key: string): SliceObject[] {
-    return this.#options.world.slices.byIndex("pool", key).flatMap((object) => readSlice(object) ?? []);
+    return this.#options.caches.slices.byIndex("pool", key).flatMap((object) => readSlice(object) ?? []);
   }
 
-  #facts(target: Target, pool: ReadPool, slices: readonly SliceObject[]): Omit<PoolFacts, "mayGrant" | "reserved"> {
+  #facts(target: PoolTarget, pool: ReadPool, slices: readonly SliceObject[]): Omit<PoolFacts, "mayGrant" | "reserved"> {
     const { range, sliceLength, floatingLength, useful, wanted } = target;
     const nodes = [...pool.allocations, ...slices].map(({ node }) => node);
     return {
@@ -109,9 +109,9 @@ export class PoolWriter {
   }
 
   /** The pool's object, with the spec that it should have; undefined: nobody wants it and it is not there. */
-  async #object(target: Target, signal: AbortSignal): Promise<ReadPool | undefined> {
-    const { client, world } = this.#options;
-    const there = world.pools.get(target.key);
+  async #object(target: PoolTarget, signal: AbortSignal): Promise<ReadPool | undefined> {
+    const { client, caches } = this.#options;
+    const there = caches.pools.get(target.key);
     if (there === undefined) {
       const isWanted = target.wanted && !isUnheard(target);
       if (!isWanted && this.#slices(target.key).length === 0) return undefined;
@@ -120,53 +120,53 @@ export class PoolWriter {
     // The spec of one that drains stays: there is nobody to say another.
     const wanted = target.wanted ? withSpec(there, target) : undefined;
     if (wanted === undefined) return readPool(there);
-    world.pools.put(await client.update(nodeSlicePools, wanted, { signal }));
-    return readPool(world.pools.get(target.key)!);
+    caches.pools.put(await client.update(nodeSlicePools, wanted, { signal }));
+    return readPool(caches.pools.get(target.key)!);
   }
 
   async #made(spec: PoolSpec, signal: AbortSignal): Promise<ReadPool | undefined> {
-    const { client, world } = this.#options;
+    const { client, caches } = this.#options;
     const { namespace, name } = spec;
     try {
-      world.pools.put(await client.create(nodeSlicePools, poolObject(spec), { signal }));
+      caches.pools.put(await client.create(nodeSlicePools, poolObject(spec), { signal }));
     } catch (error) {
       // The answer to an earlier try was lost, or another's: it is looked at as it is.
       if (!isApiError(error, "already-exists")) throw error;
-      world.pools.put(await client.get(nodeSlicePools, { namespace, name }, { signal }));
+      caches.pools.put(await client.get(nodeSlicePools, { namespace, name }, { signal }));
     }
-    return readPool(world.pools.get(`${namespace}/${name}`)!);
+    return readPool(caches.pools.get(`${namespace}/${name}`)!);
   }
 
   async #carryOut({ target, pool, slices, plan, phase }: Round, signal: AbortSignal): Promise<void> {
-    const { crowd, writer, nowMs } = this.#options;
+    const { limiter, writer, nowMs } = this.#options;
     // The plan gives back the very grant that it was given where nothing changes: of 5,000 few are looked at twice.
     const before = new Map(slices.map((each) => [allocationKey(each), each.grant]));
     const changed = plan.grants.filter((each) => before.get(allocationKey(each)) !== each.grant);
     const placeOf = (allocation: Allocation): SlicePlace => placeIn(target, allocation);
-    await crowd.each(plan.removals, (each) => writer.remove(placeOf(each), signal), signal);
-    await crowd.each(changed, (each) => writer.make(placeOf(each), signal), signal);
+    await limiter.each(plan.removals, (each) => writer.remove(placeOf(each), signal), signal);
+    await limiter.each(changed, (each) => writer.make(placeOf(each), signal), signal);
     await this.#writeStatus(pool, poolStatus(pool, { target, plan, phase, nowMs: nowMs() }), signal);
     // Who has sealed it does not make it again.
     const sealed = new Set(slices.filter(({ word }) => word?.sealed === true).map(allocationKey));
     const taken = plan.removals.filter((each) => !sealed.has(allocationKey(each)));
-    await crowd.each(taken, (each) => writer.lookFor(placeOf(each), signal), signal);
-    await crowd.each(changed, (each) => writer.grant(placeOf(each), each.grant, signal), signal);
+    await limiter.each(taken, (each) => writer.lookFor(placeOf(each), signal), signal);
+    await limiter.each(changed, (each) => writer.grant(placeOf(each), each.grant, signal), signal);
   }
 
   async #writeStatus(pool: ReadPool, status: StoredSlicePool["status"], signal: AbortSignal): Promise<void> {
-    const { client, world } = this.#options;
+    const { client, caches } = this.#options;
     const { object } = pool;
     if (isEqual(object.status, status)) return;
     const wanted = { ...(object as StoredSlicePool), ...(status && { status }) };
     const written = await client.update(nodeSlicePools, wanted, { signal });
-    world.pools.put(written);
+    caches.pools.put(written);
     // Under the definition of whereabouts' fork a plain update leaves the status as it was.
     if (isEqual(written.status, object.status) && written.metadata.resourceVersion === object.metadata.resourceVersion)
-      world.pools.put(await client.update(nodeSlicePools, wanted, { subresource: "status", signal }));
+      caches.pools.put(await client.update(nodeSlicePools, wanted, { subresource: "status", signal }));
   }
 }
 
-function granting(target: Target, { phase, floatingInUse }: PoolPhase, obstacle: string) {
+function granting(target: PoolTarget, { phase, floatingInUse }: PoolPhase, obstacle: string) {
   const isOpen = phase === "open" && target.refusal === undefined;
   const isWaiting = obstacle !== "";
   const mayGrant = isOpen && !isWaiting;
@@ -178,7 +178,7 @@ function granting(target: Target, { phase, floatingInUse }: PoolPhase, obstacle:
   };
 }
 
-function placeIn(target: Target, { node, block }: Allocation): SlicePlace {
+function placeIn(target: PoolTarget, { node, block }: Allocation): SlicePlace {
   const { namespace, name, network, range, sharedDomain } = target;
   return { namespace, network, pool: name, range, node, block, ...(sharedDomain !== undefined && { sharedDomain }) };
 }

@@ -8,32 +8,32 @@ import { lookUp } from "../../kube/look-up.ts";
 import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../../kube/meta.ts";
 import { pointer } from "../../kube/patch.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { gone, removed, type SliceWorld } from "../caches.ts";
+import { gone, removed, type SliceCaches } from "../caches.ts";
 import { StaleError } from "../read-your-writes.ts";
 
 type KeepLeft = (place: SlicePlace, object: StoredPool, signal: AbortSignal) => Promise<void>;
 
 export class SliceWriter {
   readonly #client: KubeClient;
-  readonly #world: SliceWorld;
+  readonly #caches: SliceCaches;
   readonly #left: KeepLeft;
   /** Keys of objects whose write had no answer, by the key of their pool. */
   readonly #unsure = new Map<string, Set<ObjectKey>>();
 
   /** `left`: keeps what a slice that is not sealed holds. */
-  constructor(client: KubeClient, world: SliceWorld, left: KeepLeft) {
+  constructor(client: KubeClient, caches: SliceCaches, left: KeepLeft) {
     this.#client = client;
     this.#left = left;
-    this.#world = world;
+    this.#caches = caches;
   }
 
   /** Reads what a write without an answer left of the pool's slices. */
   async settle(pool: string, signal: AbortSignal): Promise<void> {
     for (const key of this.#unsure.get(pool) ?? []) {
       const object = await this.#get(key, signal);
-      const known = this.#world.slices.get(key);
+      const known = this.#caches.slices.get(key);
       if (object !== undefined) this.#put(object);
-      else if (known !== undefined) this.#world.slices.drop(known);
+      else if (known !== undefined) this.#caches.slices.drop(known);
       this.#unsure.get(pool)?.delete(key);
     }
   }
@@ -41,12 +41,13 @@ export class SliceWriter {
   /** The object is there afterwards, without a grant if it is new. */
   async make(place: SlicePlace, signal: AbortSignal): Promise<void> {
     const key = keyOfPlace(place);
-    if (this.#world.slices.get(key) === undefined) await this.#surely(place, key, () => this.#make(place, key, signal));
+    if (this.#caches.slices.get(key) === undefined)
+      await this.#surely(place, key, () => this.#make(place, key, signal));
   }
 
   async grant(place: SlicePlace, grant: SliceGrant, signal: AbortSignal): Promise<void> {
     const key = keyOfPlace(place);
-    const known = this.#world.slices.get(key);
+    const known = this.#caches.slices.get(key);
     if (known === undefined) throw new StaleError(`The slice ${key} is gone: it is looked at again.`);
     const before = readSlice(known)?.grant;
     if (before !== undefined && writeGrant(before) === writeGrant(grant)) return;
@@ -56,18 +57,18 @@ export class SliceWriter {
   /** With what whereabouts left beside it: a Lease of the same name. One that was not seen is looked for. */
   async remove(place: SlicePlace, signal: AbortSignal): Promise<void> {
     const key = keyOfPlace(place);
-    const known = this.#world.slices.get(key);
+    const known = this.#caches.slices.get(key);
     const there = isSealed(known) ? known : await this.#getAgain(key, signal);
     if (there !== undefined) {
       if (!isSealed(there)) await this.#left(place, there as StoredPool, signal);
       await this.#surely(place, key, () => removed(this.#client, ipPools, there, signal));
     }
-    if (known !== undefined) this.#world.slices.drop(known);
-    const lease = this.#world.leases.get(key);
+    if (known !== undefined) this.#caches.slices.drop(known);
+    const lease = this.#caches.leases.get(key);
     if (lease === undefined) return;
     const preconditions = { uid: lease.metadata.uid ?? "" };
     await gone(this.#client.delete(leases, parseKey(key), { preconditions, signal }));
-    this.#world.leases.drop(lease);
+    this.#caches.leases.drop(lease);
   }
 
   /** Whether it is there is asked of the server: a node that was not asked may have made it again while it was taken away. */
@@ -127,7 +128,7 @@ export class SliceWriter {
       // A test that fails is answered as invalid.
       if (!isApiError(error, "invalid", "conflict", "not-found")) throw error;
       const there = await this.#get(keyOf(known), signal);
-      if (there === undefined) this.#world.slices.drop(known);
+      if (there === undefined) this.#caches.slices.drop(known);
       else this.#put(there);
       throw new StaleError(`The slice ${keyOf(known)} was changed meanwhile: it is looked at again.`, { cause: error });
     }
@@ -148,7 +149,7 @@ export class SliceWriter {
 
   /** With its entries, and only as it was judged: a daemon that has written meanwhile lives. */
   async #getAgain(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
-    const known = this.#world.slices.get(key);
+    const known = this.#caches.slices.get(key);
     const there = await this.#get(key, signal);
     if (known === undefined || there === undefined) return there;
     if (there.metadata.resourceVersion === known.metadata.resourceVersion) return there;
@@ -162,7 +163,7 @@ export class SliceWriter {
 
   /** What is no slice is not ours to keep. */
   #put(object: StoredPool): void {
-    if (object.metadata.labels?.[sliceLabelName] !== undefined) this.#world.slices.put(trimSlice(object));
+    if (object.metadata.labels?.[sliceLabelName] !== undefined) this.#caches.slices.put(trimSlice(object));
   }
 }
 

@@ -10,7 +10,7 @@ import { type JournalGrant, writeJournalGrant } from "../../../ledger/journal/gr
 import { comparePrefixes, type Prefix } from "../../../net/prefix.ts";
 import type { ReadGrant, SliceObject } from "./slice-object.ts";
 
-export type Verdict =
+export type GrantDecision =
   | { readonly verdict: "nothing" }
   /** The journal does not know the grant: it takes over what is entered on the object, then hands out. */
   | { readonly verdict: "accept"; readonly grant: JournalGrant }
@@ -20,10 +20,15 @@ export type Verdict =
   /** It is not this node's any more. What is held stays until its pods go. */
   | { readonly verdict: "drop"; readonly why: string };
 
-export const nothing: Verdict = { verdict: "nothing" };
+export const nothing: GrantDecision = { verdict: "nothing" };
 
 /** `dropped`: the latest generation of the pool whose grant the journal dropped. What is not later was given up, and may be another's. */
-export function judgeObject(node: string, object: SliceObject, known: JournalGrant | undefined, dropped = 0): Verdict {
+export function judgeObject(
+  node: string,
+  object: SliceObject,
+  known: JournalGrant | undefined,
+  dropped = 0,
+): GrantDecision {
   const { granted } = object;
   if (object.node !== node) {
     return known === undefined ? nothing : { verdict: "drop", why: `it is the slice of node ${object.node}` };
@@ -64,7 +69,7 @@ export function judgeAbsence(
   return lastGeneration >= known.generation ? "drop" : "make-again";
 }
 
-export function holdBack(known: JournalGrant, why: string): Verdict {
+export function holdBack(known: JournalGrant, why: string): GrantDecision {
   if (known.sealed || known.phase !== "active") return nothing;
   return { verdict: "hold-back", grant: { ...known, phase: "returning" }, why };
 }

@@ -1,10 +1,13 @@
 // What a daemon remembers of one slice beside the journal, lost with the process and learned again from the object; and what its work on one needs.
 import type { IPPool } from "../../../api/pools/ip-pool.ts";
-import type { TendingOptions } from "../reconciler.ts";
+import type { SliceReconcilerOptions } from "../reconciler.ts";
 import type { ReadGrant, SharedPlace } from "./slice-object.ts";
 
 /** Of one slice, for as long as it is with a worker. */
-export interface SliceParts extends Omit<TendingOptions, "workers" | "isLeaseHeard" | "onCompared" | "onAnswer"> {
+export interface SliceParts extends Omit<
+  SliceReconcilerOptions,
+  "workers" | "isLeaseHeard" | "onCompared" | "onAnswer"
+> {
   readonly key: string;
   readonly state: SliceState;
   readonly signal: AbortSignal;

@@ -9,7 +9,7 @@ import { type DeepReadonly, parseKey } from "../../../kube/meta.ts";
 import type { KubeClient } from "../../../kube/rest.ts";
 import type { JournalGrant } from "../../../ledger/journal/grant.ts";
 import { contains } from "../../../net/prefix.ts";
-import { holdBack, judgeAbsence, judgeObject, nothing, type Verdict } from "./judge-grant.ts";
+import { holdBack, judgeAbsence, judgeObject, nothing, type GrantDecision } from "./judge-grant.ts";
 import { leave } from "./leave-lost-slice.ts";
 import { makeAgain, readSlicePool } from "./lost-object.ts";
 import { holdsIn, readSliceObject, type SliceObject } from "./slice-object.ts";
@@ -44,11 +44,11 @@ async function read(client: KubeClient, key: string, signal: AbortSignal): Promi
   }
 }
 
-function unreadable(known: JournalGrant | undefined): Verdict {
+function unreadable(known: JournalGrant | undefined): GrantDecision {
   return known ? holdBack(known, "its IPPool cannot be read, or is not marked as a slice") : nothing;
 }
 
-async function carryOut(parts: SliceParts, verdict: Verdict, slice: SliceObject | undefined): Promise<void> {
+async function carryOut(parts: SliceParts, verdict: GrantDecision, slice: SliceObject | undefined): Promise<void> {
   const { journal, key } = parts;
   const known = journal.grant(key);
   // A journal that lost lines learns from the object what it may have answered.
