@@ -67,6 +67,9 @@ export function makeControllerManager(plan: ControlPlanePlan, identities: Identi
     // A node that says nothing is NotReady after 20 s instead of 50: every test that loses one waits for it.
     `--node-monitor-grace-period=20s`,
     `--node-monitor-period=2s`,
+    // By itself it asks 20 times a second at most: a namespace that goes asks for every kind, and waited seconds for that.
+    `--kube-api-qps=1000`,
+    `--kube-api-burst=2000`,
     `--controllers=${controllers.join(",")}`,
     // On the machine's own loopback a port of its own would only be one more to collide.
     plan.nodeNames.length > 0 ? "--bind-address=127.0.0.1" : "--secure-port=0",
