@@ -73,7 +73,14 @@ const lanes: readonly (readonly Suite["at"][])[] = [
   ["together", "crowd", "few"],
   ["nodes", "late"],
 ];
-const most = { together: undefined, crowd: 6, few: 4, nodes: 2, late: 3 };
+const limits = {
+  together: [],
+  crowd: ["--maxWorkers=6"],
+  // The cases of one file that run side by side wait for the API server and its controllers.
+  few: ["--maxWorkers=4", "--maxConcurrency=12"],
+  nodes: ["--maxWorkers=2"],
+  late: ["--maxWorkers=3"],
+};
 const busyLanes = lanes.filter((groups) => [...chosen.keys()].some(({ at }) => groups.includes(at)));
 const output = busyLanes.length > 1 ? "lines" : "inherit";
 let totals = nothing;
@@ -100,8 +107,7 @@ async function runLane(groups: readonly Suite["at"][]): Promise<Totals> {
       if (reason === undefined) files.push(...its);
       else skips.push({ suite: suite.name, reason, required: suite.required });
     }
-    const workers = most[at] === undefined ? [] : [`--maxWorkers=${most[at]}`];
-    if (files.length > 0) ran = plusTotals(ran, await runVitest(root, files, [...flags, ...workers], output));
+    if (files.length > 0) ran = plusTotals(ran, await runVitest(root, files, [...flags, ...limits[at]], output));
   }
   return ran;
 }

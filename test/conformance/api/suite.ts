@@ -28,7 +28,7 @@ export interface ServerUnderTest {
 }
 
 /** Longer than any wait inside a case (until.ts), so that the wait's own words are what is read. */
-const caseTimeoutMs = 180_000;
+const caseTimeoutMs = 300_000;
 /** Two processes and a database on a busy machine. */
 const startTimeoutMs = 180_000;
 

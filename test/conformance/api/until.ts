@@ -1,8 +1,8 @@
 // Waiting for a condition by asking again and again: what controllers do behind a server takes its time.
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A garbage collector that has to notice a new kind resyncs after 30 s; a busy machine gets four times that. */
-const patienceMs = 120_000;
+/** A garbage collector that has to notice a new kind looks every 30 s, or 60 where a kind went meanwhile; a busy machine gets four times that. */
+const patienceMs = 240_000;
 /** Short against what is waited for, long against one request. */
 const intervalMs = 50;
 

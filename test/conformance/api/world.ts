@@ -40,12 +40,12 @@ export class World {
     return [`${roots[plural] ?? "/api/v1"}/namespaces/${this.namespace}/${plural}`, ...rest].join("/");
   }
 
-  /** Creates an object in the case's namespace, which takes it along when it goes. */
+  /** Creates an object in the case's namespace, which stays with it. */
   make(plural: string, body: object): Promise<KubeObject> {
     return this.api.done(post(this.at(plural), body));
   }
 
-  /** Creates an object that the namespace does not take along, and removes it when the case is over. */
+  /** Creates an object outside of the case's namespace, and removes it when the case is over. */
   async lend(collection: string, body: object): Promise<KubeObject> {
     const object = await this.api.done(post(collection, body));
     this.after(() => discard(this.api, `${collection}/${object.metadata.name}`));
@@ -64,9 +64,9 @@ export class World {
     this.#sweeps.push(sweep);
   }
 
+  /** The namespace stays: a real server asks for every kind to let one go, and hundreds of cases would wait for each other's. It goes with its server. */
   async close(): Promise<void> {
     for (const sweep of this.#sweeps.reverse()) await sweep();
-    await this.api.send(del(`/api/v1/namespaces/${this.namespace}`));
   }
 }
 
