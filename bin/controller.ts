@@ -6,11 +6,9 @@ import { Registry } from "prom-client";
 import { clusterConfig } from "../src/cli/connection.ts";
 import type { ControllerOptions } from "../src/cli/controller.ts";
 import { controllerLease } from "../src/cluster/state.ts";
-import { noteRestore } from "../src/cluster/state.ts";
 import { assembleController } from "../src/controller/controller.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { connect } from "../src/kube/config/connect.ts";
-import { Elector } from "../src/kube/leader.ts";
 import { KubeMetrics } from "../src/kube/process/metrics.ts";
 import { makeLog } from "../src/log/log.ts";
 import { defaultLimits } from "../src/pools/leaks/judge.ts";
@@ -27,7 +25,6 @@ export async function controller(options: ControllerOptions): Promise<void> {
   });
   const { client } = connection;
   const instance = process.env["POD_NAME"] ?? `${hostname()}-${process.pid}`;
-  const onError = (error: Error) => log.warn("in the background", { error });
   const assembled = assembleController({
     client,
     clock: realClock,
@@ -55,18 +52,9 @@ export async function controller(options: ControllerOptions): Promise<void> {
     kubeMetrics.leading(controllerLease, leads);
     log.info(leads ? "leading" : "no longer leading", { instance });
   };
-  const elector = new Elector({
-    client,
-    namespace: systemNamespace,
-    name: controllerLease,
-    identity: instance,
-    onChange,
-    onError,
-    onRestore: (signal) => noteRestore(client, systemNamespace, { nowMs: Date.now(), signal }),
-  });
   await assembled.run(stopSignal(), {
     health: { port: options.metricsPort, host: options.metricsHost },
-    ...(options.leaderElect && { elector }),
+    ...(options.leaderElect && { election: { identity: instance, onChange } }),
     onListen: (what, port) => log.info("listening", { what, port }),
   });
 }

@@ -3,10 +3,8 @@ import { hostname } from "node:os";
 
 import { Registry } from "prom-client";
 
-import { controllerLease } from "../src/cluster/state.ts";
 import { assembleController } from "../src/controller/controller.ts";
 import { realClock } from "../src/kube/clock.ts";
-import { Elector } from "../src/kube/leader.ts";
 import { nodeNameOf, OwnNode } from "../src/kube/process/own-node.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { type HeldObject, readHeld } from "../src/ledger/reservation/list-holds.ts";
@@ -41,14 +39,6 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
   // Under the lease of controllers: a second one stands by, and commands that must not run beside one see it. The folder is locked, so this
   // name is one process, and the next one after a crash need not wait for it.
   const identity = `holdfast up on ${node}`;
-  const elector = new Elector({
-    client,
-    namespace: systemNamespace,
-    name: controllerLease,
-    identity,
-    onError,
-    ...leaseMs,
-  });
   const isOver = (uid: string) =>
     ![...reservations.cache.list(), ...holds.cache.list()].some((object) => isOf(object as HeldObject, uid));
   const ownNode = new OwnNode({ client, clock, name: node, keeper: "`holdfast up`", isOver, onError });
@@ -70,7 +60,7 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
     ended.abort();
     throw error;
   };
-  const leading = controller.run(until, { elector, runnables: [ownNode.keep] });
+  const leading = controller.run(until, { election: { identity, ...leaseMs }, runnables: [ownNode.keep] });
   await Promise.all([leading.catch(stopOthers), daemon.catch(stopOthers)]);
 }
 

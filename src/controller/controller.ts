@@ -9,9 +9,10 @@ import { ClaimsWebhook, type ClaimsWebhookOptions, ReviewMetrics } from "../clai
 import { DefinitionInformer } from "../cluster/definition-informer.ts";
 import { defaultRules, type FenceRules } from "../cluster/fencing.ts";
 import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
+import { controllerLease, noteRestore } from "../cluster/state.ts";
 import type { Clock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/events.ts";
-import type { Elector } from "../kube/leader.ts";
+import { Elector, type ElectorOptions } from "../kube/leader.ts";
 import { Manager, type ManagerOptions } from "../kube/process/manager.ts";
 import type { Runnable } from "../kube/process/stages.ts";
 import { PoolCaches } from "../pools/caches.ts";
@@ -50,7 +51,7 @@ interface RunOptions extends Pick<ManagerOptions, "health"> {
   /** Told the ports, once they are open. */
   readonly onListen?: (what: string, port: number) => void;
   /** Absent: it leads at once. */
-  readonly elector?: Elector;
+  readonly election?: Omit<ElectorOptions, "client" | "namespace" | "name" | "onRestore">;
   /** Run on every replica, beside its own. */
   readonly runnables?: readonly Runnable[];
 }
@@ -106,10 +107,13 @@ export function assembleController(options: ControllerOptions): AssembledControl
       ...(registry && { metrics: new ReviewMetrics(registry) }),
     });
 
+  const place = { namespace: systemNamespace, name: controllerLease };
+  const onRestore = (signal: AbortSignal) => noteRestore(client, systemNamespace, { nowMs: clock.wallMs(), signal });
   return {
     caches,
     definitions,
-    run: async (signal, { elector, runnables = [], ...more } = {}) => {
+    run: async (signal, { election, runnables = [], ...more } = {}) => {
+      const elector = election && new Elector({ client, ...place, onRestore, onError, ...election });
       const webhooks = webhook === undefined ? [] : [makeWebhook(webhook, more.onListen)];
       const leading = leaders.map(({ lead }) => lead);
       const plain = [...everywhere, ...webhooks, ...runnables];

@@ -1,5 +1,4 @@
-// A controller in this process, without the lease: it leads at once, and can be killed
-// between any two writes.
+// A controller in this process. Without the lease it leads at once; it can be killed between any two writes.
 import type { FenceRules } from "../../src/cluster/fencing.ts";
 import { assembleController } from "../../src/controller/controller.ts";
 import type { Clock } from "../../src/kube/clock.ts";
@@ -12,6 +11,8 @@ export interface LeaderSettings {
   /** Those of src/cluster/fencing.ts, but for these. With `silentMs` others' Leases are heard all the time, as in a cluster. */
   readonly fencing?: Partial<FenceRules>;
   readonly log?: Log;
+  /** Under the lease, as in a cluster. */
+  readonly isElected?: boolean;
 }
 
 interface LeaderOptions extends LeaderSettings {
@@ -26,12 +27,13 @@ interface LeaderOptions extends LeaderSettings {
 export class Leader {
   readonly line: Line;
   readonly #stop = new AbortController();
-  readonly #ended: Promise<void>;
+  /** Rejects where it failed. */
+  readonly ended: Promise<void>;
 
   private constructor(options: LeaderOptions) {
     this.line = options.line;
-    this.#ended = run(options, this.#stop.signal);
-    this.#ended.catch(() => {}); // told by stop()
+    this.ended = run(options, this.#stop.signal);
+    this.ended.catch(() => {}); // told by stop()
   }
 
   static start(options: LeaderOptions): Leader {
@@ -42,12 +44,12 @@ export class Leader {
   async kill(): Promise<void> {
     this.line.cut();
     this.#stop.abort();
-    await this.#ended.catch(() => {});
+    await this.ended.catch(() => {});
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    await (this.line.isCut ? this.#ended.catch(() => {}) : this.#ended);
+    await (this.line.isCut ? this.ended.catch(() => {}) : this.ended);
   }
 }
 
@@ -66,5 +68,8 @@ async function run(options: LeaderOptions, signal: AbortSignal): Promise<void> {
     reconcilers: ["pools", "slices"],
   });
   const beating = { name: "beat", run: (stop: AbortSignal) => beat(client, systemNamespace, stop) };
-  await controller.run(signal, { runnables: "silentMs" in fencing ? [beating] : [] });
+  await controller.run(signal, {
+    runnables: "silentMs" in fencing ? [beating] : [],
+    ...(options.isElected === true && { election: { identity: "test", clock: unshifted } }),
+  });
 }

@@ -10,7 +10,7 @@ import { journalAnnotation, nodeLeaseName } from "../../src/api/slices/node-leas
 import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { configMaps, leases, nodes, nodeSlicePools, reservations } from "../../src/cluster/resources.ts";
 import { readSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
-import { fetchState, restoredKey, stateName } from "../../src/cluster/state.ts";
+import { controllerLease, fetchState, restoredKey, stateName } from "../../src/cluster/state.ts";
 import { lookUp } from "../../src/kube/look-up.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { Fleet, moment, systemNamespace } from "./fleet.ts";
@@ -153,6 +153,25 @@ it(
     await expect.poll(noted, patient).toBeUndefined();
     for (const node of ["m", "a"]) await addMany(fleet, net, node, 3);
     expect(await fleet.dangers()).toEqual([]);
+  },
+);
+
+it(
+  "a controller that lives through it notes it and ends: what it followed is of another history",
+  { timeout: 400_000 },
+  async () => {
+    await fleet.define("cut", { range: "10.121.0.0/26", node_slice_size: "/28", network_name: "cut" });
+    const elected = fleet.lead({ isElected: true });
+    const at = { namespace: systemNamespace, name: controllerLease };
+    const renewals = async () => (await lookUp(fleet.admin, leases, at))?.spec?.renewTime;
+    await expect.poll(sliced, patient).toHaveLength(1);
+    snapshot();
+    const before = await renewals();
+    await expect.poll(renewals, patient).not.toBe(before);
+    restore();
+    await expect(elected.ended).rejects.toThrow("was restored from an older copy");
+    expect(await noted()).toBeDefined();
+    await elected.kill();
   },
 );
 
