@@ -159,7 +159,6 @@ export class Stage {
     await until(async () => (last = (await this.books()).join("\n")) === wanted, {
       what: `the books to say ${JSON.stringify(wanted)}`,
       everyMs: 10,
-      timeoutMs: 20_000,
     }).catch((error: unknown) => {
       throw new Error(`The books say ${JSON.stringify(last)}, not ${JSON.stringify(wanted)}.`, { cause: error });
     });
@@ -171,7 +170,7 @@ export class Stage {
         const claim = await this.claim(name);
         return claim !== undefined && isSo(claim) ? claim : undefined;
       },
-      { what: `claim ${name}: ${what}`, everyMs: 10, timeoutMs: 20_000 },
+      { what: `claim ${name}: ${what}`, everyMs: 10 },
     );
   }
 
@@ -180,7 +179,7 @@ export class Stage {
       const claim = await this.claim(name);
       return claim === undefined || (uid !== undefined && claim.metadata.uid !== uid);
     };
-    await until(isGone, { what: `claim ${name} to go`, everyMs: 10, timeoutMs: 20_000 });
+    await until(isGone, { what: `claim ${name} to go`, everyMs: 10 });
   }
 
   /** `KIND NAME REASON`. */
@@ -193,7 +192,6 @@ export class Stage {
     await until(async () => (await this.events()).includes(line), {
       what: `the event ${line}`,
       everyMs: 20,
-      timeoutMs: 20_000,
     });
   }
 

@@ -241,7 +241,7 @@ export class ClaimWorld {
         if (isSo(claim)) return claim;
         throw new Error(JSON.stringify(claim.status ?? null));
       },
-      { what: `the status of ${name}`, everyMs: 50, timeoutMs: 15_000 },
+      { what: `the status of ${name}` },
     );
   }
 
