@@ -86,13 +86,3 @@ export function saveState(
 export function stateReference(namespace: string) {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name: stateName } };
 }
-
-/** For whoever leads next: the API server was restored from an older copy. */
-export async function noteRestore(
-  client: KubeClient,
-  namespace: string,
-  { nowMs, signal }: { readonly nowMs: number; readonly signal: AbortSignal },
-): Promise<void> {
-  const body = { data: { [restoredKey]: new Date(nowMs).toISOString() } };
-  await client.patch(configMaps, { namespace, name: stateName }, { type: "merge", body }, { signal });
-}

@@ -9,7 +9,8 @@ import { ClaimsWebhook, type ClaimsWebhookOptions, ReviewMetrics } from "../clai
 import { DefinitionInformer } from "../cluster/definition-informer.ts";
 import { defaultRules, type FenceRules } from "../cluster/fencing.ts";
 import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
-import { controllerLease, noteRestore } from "../cluster/state.ts";
+import { configMaps } from "../cluster/resources.ts";
+import { controllerLease, restoredKey, stateName } from "../cluster/state.ts";
 import type { Clock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/events.ts";
 import { Elector, type ElectorOptions } from "../kube/leader.ts";
@@ -108,7 +109,12 @@ export function assembleController(options: ControllerOptions): AssembledControl
     });
 
   const place = { namespace: systemNamespace, name: controllerLease };
-  const onRestore = (signal: AbortSignal) => noteRestore(client, systemNamespace, { nowMs: clock.wallMs(), signal });
+  /** For whoever leads next. */
+  const onRestore = async (signal: AbortSignal) => {
+    const body = { data: { [restoredKey]: new Date(clock.wallMs()).toISOString() } };
+    const at = { namespace: systemNamespace, name: stateName };
+    await client.patch(configMaps, at, { type: "merge", body }, { signal });
+  };
   return {
     caches,
     definitions,

@@ -70,8 +70,11 @@ function* twiceAssigned({ pools, slices }: Books): Iterable<string> {
 type Assigned = PoolBook["assigned"][number];
 
 function isPiece(slices: readonly SliceBook[], pool: PoolBook, whole: Assigned, piece: Assigned): boolean {
-  if (!containsPrefix(whole.block, piece.block) || whole.block.length === piece.block.length) return false;
-  const object = slices.find((each) => isOf(each, pool) && String(each.slice) === String(whole.block));
+  if (!containsPrefix(whole.block, piece.block)) return false;
+  // A block may be lent as a whole: then two nodes have one of the same name.
+  const object = slices.find(
+    (each) => isOf(each, pool) && each.node === whole.node && String(each.slice) === String(whole.block),
+  );
   // Two pieces that came back may be given as one.
   const without = blocksOf(object?.grant?.without ?? []).map(intervalOf);
   return difference([intervalOf(piece.block)], without).count === 0;

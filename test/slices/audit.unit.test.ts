@@ -62,6 +62,14 @@ test("a piece that was lent, in parts too, is not an overlap; one that was not i
   }
 });
 
+test("a block that was lent as a whole is not an overlap; one that two nodes have is", () => {
+  const pools = [pool(["a", "10.0.0.8/32"], ["b", "10.0.0.8/32"])];
+  const lender = slice("a", "10.0.0.8/32", []);
+  const all = [slice("b", "10.0.0.8/32", []), { ...lender, grant: { ...lender.grant!, without: ["10.0.0.8/32"] } }];
+  expect(dangers({ slices: all, pools, shared: [] }, [])).toEqual([]);
+  expect(dangers({ slices: [all[0]!, lender], pools, shared: [] }, [])).toEqual([expect.stringContaining("overlap")]);
+});
+
 test("what was moved to a reservation is one record, not two", () => {
   const moved = { ...inOrder, shared: [shared("10.0.0.1", "one")] };
   expect(dangers(moved, [one])).toEqual([]);

@@ -59,11 +59,11 @@ async function addAll(guests: readonly Guest[], net: Network): Promise<void> {
   for (const guest of guests) await fleet.add(guest, net);
 }
 
-/** Everybody asks for more at once, again and again, while daemons and leader find out what was restored. */
+/** Everybody asks for more at once, again and again, while daemons and leader find out what was restored. Until then mirrors are the copy's. */
 async function goOn(net: Network, on: readonly string[], rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     await Promise.all(on.map(async (node) => fleet.tryAdd(await fleet.pod(node), net)));
-    expect(await fleet.dangers()).toEqual([]);
+    expect((await fleet.dangers()).filter((each) => each.includes("given twice"))).toEqual([]);
   }
 }
 
@@ -90,7 +90,7 @@ it(
     await addMany(fleet, net, "x", 4);
     await expect.poll(assigned, patient).toContain("y 10.130.0.16/28");
     await addMany(fleet, net, "y", 3);
-    expect(await fleet.dangers()).toEqual([]);
+    await expect.poll(() => fleet.dangers(), patient).toEqual([]);
   },
 );
 
@@ -121,7 +121,7 @@ it(
     await goOn(net, ["x", "y"], 12);
     await addMany(fleet, net, "x", 4);
     await expect.poll(assigned, patient).toContain("y 10.132.0.16/28");
-    expect(await fleet.dangers()).toEqual([]);
+    await expect.poll(() => fleet.dangers(), patient).toEqual([]);
   },
 );
 

@@ -17,7 +17,8 @@ import { parseAddress } from "../../src/net/address.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { domain, heldBy, KeeperRig, keyOfSlice, namespace, podOwner, slice, take, use } from "./keeper-rig.ts";
 
-const patience = { timeout: 20_000 };
+/** What the server refuses again and again is tried after half a minute at the latest. */
+const patience = { timeout: 60_000 };
 let rig: KeeperRig;
 
 beforeEach(async () => {

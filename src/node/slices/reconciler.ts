@@ -19,7 +19,7 @@ import { SliceState } from "./grant/slice-state.ts";
 import { look } from "./grant/sync-grant.ts";
 import { show, writeEveryMs } from "./mirror/mirror-writer.ts";
 import type { Shortage } from "./shortage.ts";
-import { SlowServerBackoff } from "./slow-server-backoff.ts";
+import { restAfter } from "./slow-server-backoff.ts";
 
 export interface SliceReconcilerOptions extends Pick<
   SliceAgentOptions,
@@ -61,13 +61,12 @@ export class SliceReconciler {
   #backoff: Backoff;
   #awayUntilMs = Number.NEGATIVE_INFINITY;
   /** A slow server is left to others, but for what others wait for. */
-  readonly #rest: SlowServerBackoff;
+  #restUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SliceReconcilerOptions) {
     this.#options = options;
     const { clock, random, log, workers = defaultWorkers } = options;
     this.#backoff = new Backoff(away, clock, random);
-    this.#rest = new SlowServerBackoff(clock, random);
     this.#uncompared = keysOf(options.journal);
     this.#controller = new Controller({
       name: "slices",
@@ -167,12 +166,14 @@ export class SliceReconciler {
   async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {
     const { clock, onAnswer, random } = this.#options;
     const beganMs = clock.monotonicMs();
-    const restUntilMs = this.#stateOf(key).isUrgent ? this.#awayUntilMs : this.#rest.untilMs;
-    const waitMs = Math.max(this.#awayUntilMs, restUntilMs) - beganMs;
+    const isUrgent = this.#stateOf(key).isUrgent;
+    const waitMs = (isUrgent ? this.#awayUntilMs : Math.max(this.#awayUntilMs, this.#restUntilMs)) - beganMs;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     try {
       const requeueAfterMs = await this.#tend(key, signal);
-      this.#rest.took(clock.monotonicMs() - beganMs);
+      const nowMs = clock.monotonicMs();
+      // A quick answer to what others wait for cuts no rest short.
+      this.#restUntilMs = Math.max(this.#restUntilMs, nowMs + restAfter(nowMs - beganMs, random()));
       this.#backoff = new Backoff(away, clock, random);
       await this.#trust(signal);
       return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
