@@ -48,7 +48,7 @@ export const users: readonly string[] = [
 /** Of a hundred steps, so many are something going wrong. */
 const faultShare = 8;
 /** A start that waits for a claim is answered 11 after 25 s and tried again; a busy machine takes ten times what an idle one takes. */
-const defaultPatienceMs = 90_000;
+const defaultPatienceMs = 240_000;
 
 export async function run(options: RunOptions): Promise<Verdict> {
   const { transport, lineOf, seed, steps, number, compact, without = [], patienceMs = defaultPatienceMs } = options;

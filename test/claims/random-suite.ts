@@ -32,7 +32,7 @@ export interface RandomOptions {
 }
 
 /** As a rule a step takes 20 ms, and a run ends after a few seconds; a busy machine, and a fault that shows at the end, take their time. */
-const runMs = process.env["HOLDFAST_CLAIMS_SHRINK"] === undefined ? 300_000 : 3_600_000;
+const runMs = process.env["HOLDFAST_CLAIMS_SHRINK"] === undefined ? 600_000 : 3_600_000;
 
 export function randomRuns(title: string, start: () => Promise<RandomServer>, options: RandomOptions): void {
   const { env } = process;

@@ -77,9 +77,9 @@ const limits = {
   together: [],
   crowd: ["--maxWorkers=6"],
   // The cases of one file that run side by side wait for the API server and its controllers.
-  few: ["--maxWorkers=4", "--maxConcurrency=12"],
+  few: ["--maxWorkers=3", "--maxConcurrency=8"],
   nodes: ["--maxWorkers=2"],
-  late: ["--maxWorkers=3"],
+  late: ["--maxWorkers=2"],
 };
 const busyLanes = lanes.filter((groups) => [...chosen.keys()].some(({ at }) => groups.includes(at)));
 const output = busyLanes.length > 1 ? "lines" : "inherit";

@@ -16,8 +16,8 @@ export interface Suite {
   readonly kube?: readonly ProgramName[];
   /**
    * How many of its files run at once. `together`: as many as there are cores. `crowd`: six, since they mostly wait and start few processes.
-   * `few`: four, since each starts programs that load the machine. Beside all these, `nodes`: two, since they load it with nodes and pods; and then
-   * `late`: three.
+   * `few`: three, since each starts programs that load the machine. Beside all these, `nodes`: two, since they load it with nodes and pods; and then
+   * `late`: two.
    */
   readonly at: "together" | "crowd" | "few" | "nodes" | "late";
   /** A required suite that is skipped makes CI fail. */
