@@ -214,19 +214,22 @@ describe("renew", () => {
   test.each([
     ["has nobody lead", (copy: Lease["spec"]) => ({ ...copy, holderIdentity: "" })],
     ["is of before the lease was made", () => undefined],
-  ])("lost lease: a copy that %s ends the leader too, and it is noted", async (_, of) => {
-    const { api, candidate, clock, lease } = world();
-    const notes: string[] = [];
-    const onRestore = () => Promise.resolve(void notes.push("restored"));
-    const a = candidate("a", { onRestore });
-    await clock.advance(6000);
-    const spec = of(await lease());
-    if (spec === undefined) api.remove(path);
-    else api.put(path, { metadata: {}, spec: { ...spec } });
-    await clock.advance(2500);
-    expect([a.state.leading, String(a.state.error)]).toEqual([false, expect.stringContaining("was restored")]);
-    expect(notes).toEqual(["restored"]);
-  });
+  ])(
+    "lost lease: a copy that %s ends the leader too; a hand may have deleted it, so that is no sign",
+    async (_, of) => {
+      const { api, candidate, clock, lease } = world();
+      const notes: string[] = [];
+      const onRestore = () => Promise.resolve(void notes.push("restored"));
+      const a = candidate("a", { onRestore });
+      await clock.advance(6000);
+      const spec = of(await lease());
+      if (spec === undefined) api.remove(path);
+      else api.put(path, { metadata: {}, spec: { ...spec } });
+      await clock.advance(2500);
+      expect([a.state.leading, String(a.state.error)]).toEqual([false, expect.stringContaining("gone, or nobody's")]);
+      expect(notes).toEqual([]);
+    },
+  );
 
   test("one that waits ends where the copy is of a leader before: what it follows is of another history", async () => {
     const { api, candidate, clock, lease } = world();
@@ -245,13 +248,19 @@ describe("renew", () => {
 
   test("a restore that cannot be noted ends the leader all the same", async () => {
     const { api, candidate, clock, lease } = world();
-    const a = candidate("a", { onRestore: () => Promise.reject(new Error("away")) });
+    let notes = 0;
+    const onRestore = () => {
+      notes += 1;
+      return Promise.reject(new Error("away"));
+    };
+    const a = candidate("a", { onRestore });
     await settle();
     const copy = await lease();
     await clock.advance(6000);
     api.put(path, { metadata: {}, spec: { ...copy } });
     await clock.advance(2500);
     expect([a.state.leading, String(a.state.error)]).toEqual([false, expect.stringContaining("was restored")]);
+    expect(notes).toBe(1);
   });
 
   test("a lease that was only touched, or renewed without an answer, stays", async () => {

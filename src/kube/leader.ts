@@ -145,7 +145,10 @@ export class Elector {
         await this.#restored();
         return { error: this.#lost(setBack), graceMs: 0 };
       } else if (this.#lock.holder !== this.#options.identity && !signal.aborted) {
-        return { error: this.#lost(`it is held by "${this.#lock.holder}"`), graceMs: 0 };
+        const { holder } = this.#lock;
+        const why =
+          holder === "" ? "it is gone, or nobody's: deleted by hand, or restored" : `it is held by "${holder}"`;
+        return { error: this.#lost(why), graceMs: 0 };
       }
     }
   }

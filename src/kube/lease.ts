@@ -51,7 +51,7 @@ export class LeaseLock {
     return this.#observed?.spec?.holderIdentity ?? "";
   }
 
-  /** It is older than it was when it was seen last, or was ours and is nobody's: the server was restored from an older copy. */
+  /** It is older than it was when it was seen last: the server was restored from an older copy. */
   get isSetBack(): boolean {
     return this.#isSetBack;
   }
@@ -69,11 +69,12 @@ export class LeaseLock {
       this.#observe(await client.get(leases, { namespace, name }, call));
     } catch (error) {
       if (!isApiError(error, "not-found")) throw error;
-      this.#isSetBack = wasOurs;
+      this.#observed = undefined;
       return wasOurs ? false : this.#create(call);
     }
-    this.#isSetBack = (wasOurs && this.holder === "") || isOlder(this.#observed, before);
-    if (this.#isSetBack || (this.holder !== "" && this.holder !== identity && !this.#expired())) return false;
+    this.#isSetBack = isOlder(this.#observed, before);
+    if (this.#isSetBack || (wasOurs && this.holder === "")) return false;
+    if (this.holder !== "" && this.holder !== identity && !this.#expired()) return false;
     return this.#write(this.#observed!, call);
   }
 
