@@ -39,7 +39,7 @@ export interface DaemonContext
   readonly holdAt: FenceFacts["hold"];
   readonly attachments: Attachments;
   readonly intents: Intents;
-  readonly sandboxes: Pick<Sandboxes, "remember" | "forget">;
+  readonly sandboxes: Pick<Sandboxes, "identify" | "remember" | "forget">;
   readonly spool: Pick<Spool, "settled">;
   /** Attachments of which nothing is held for certain: runtimes delete a sandbox several times. Key: AttachmentKey. */
   readonly gone: Recent<true>;

@@ -31,6 +31,8 @@ export interface Addition {
   readonly asking: Asking;
   readonly pod: PodFacts | undefined;
   readonly look: SlicedLook;
+  /** Of the sandbox's namespace; a stat beside the commit instead of after it. */
+  readonly netnsId: Promise<string>;
   readonly signal: AbortSignal;
 }
 
@@ -54,8 +56,9 @@ export async function add(
     const asking = understood({ ...parts, invocation, loaded, pod, sliced: look, claim }, parts);
     if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.assertReady(own);
     if (asking.warnings.length > 0) tellWarned(parts, pod, invocation, asking.warnings.join(" "));
+    const netnsId = parts.sandboxes.identify(invocation.netns);
     try {
-      return await run({ parts, invocation, loaded, asking, pod, look, signal: own });
+      return await run({ parts, invocation, loaded, asking, pod, look, netnsId, signal: own });
     } catch (error) {
       if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused)
         tellRefused(parts, pod, invocation, error);
@@ -160,13 +163,13 @@ async function takeAll(addition: Addition) {
   };
 }
 
-async function remember({ parts, invocation, asking }: Addition, taken: readonly Taken[]): Promise<void> {
+async function remember({ parts, invocation, asking, netnsId }: Addition, taken: readonly Taken[]): Promise<void> {
   const { containerId, interfaceName, netns } = invocation;
   const { namespace, name, uid } = asking.owner;
   const holds = taken.flatMap((each) =>
     isSliceDomain(each.hold.domain) ? [] : [sandboxHold(each.namespace, each.hold)],
   );
-  await parts.sandboxes.remember({ containerId, interfaceName, netns, pod: { namespace, name, uid }, holds });
+  await parts.sandboxes.remember({ containerId, interfaceName, netns, pod: { namespace, name, uid }, holds }, netnsId);
 }
 
 function answer({ loaded: { config }, asking }: Addition, taken: readonly Taken[]): JsonObject {

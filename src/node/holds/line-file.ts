@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 
 import { Ballast } from "../../ledger/journal/disk-reserve.ts";
-import { realJournalDisk as disk } from "../../ledger/journal/disk.ts";
+import { pageCacheDisk, realJournalDisk } from "../../ledger/journal/disk.ts";
 import { JournalError, reasonOf } from "../../ledger/journal/error.ts";
 import { type LogPlace, openLog, writeLog } from "../../ledger/journal/rewrite.ts";
 import { Writer } from "../../ledger/journal/writer.ts";
@@ -40,6 +40,7 @@ export class LineFile<R> {
 
   static async open<R>({ folder, name, meet, all, ...options }: LineFileOptions<R>): Promise<LineFile<R>> {
     const path = join(folder, name);
+    const disk = options.isUnsynced === true ? pageCacheDisk : realJournalDisk;
     const place: LogPlace = {
       disk,
       folder,

@@ -120,17 +120,24 @@ export class Sandboxes {
     return this.#known.get(attachmentKey(attachment));
   }
 
+  /** What tells the namespace from another one, for `remember`: asked for while the ADD waits for its commit. */
+  identify(netns: string): Promise<string> {
+    const asked = this.#options.identify(netns).then((id) => id ?? "");
+    asked.catch(() => {});
+    return asked;
+  }
+
   /** After the commit of an ADD, before its answer. */
-  async remember(sandbox: Sandbox): Promise<void> {
-    const { identify, log } = this.#options;
-    const { containerId, interfaceName, netns } = sandbox;
+  async remember(sandbox: Sandbox, netnsId = this.identify(sandbox.netns)): Promise<void> {
+    const { log } = this.#options;
+    const { containerId, interfaceName } = sandbox;
     const before = this.#latest.get(podKey(sandbox));
     if (before !== undefined && before !== attachmentKey(sandbox)) await this.forget(this.#known.get(before)!);
     if (sandbox.holds.length === 0) return;
     try {
       if (this.#known.size >= maxSandboxes)
         throw new Error(`${maxSandboxes} are known already, which no node runs: look why none of them ends.`);
-      const record = { op: "add", sandbox: { ...sandbox, netnsId: (await identify(netns)) ?? "" } } as const;
+      const record = { op: "add", sandbox: { ...sandbox, netnsId: await netnsId } } as const;
       this.#read(record);
       await this.#file.append(record);
     } catch (error) {

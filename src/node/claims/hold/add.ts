@@ -42,7 +42,7 @@ export async function addByClaim(addition: Addition, use: ClaimUse): Promise<Cni
   try {
     await settle(addition, use, settled);
     await confirm(addition, use, settled);
-    await parts.sandboxes.remember(sandboxOf(addition, use, settled));
+    await parts.sandboxes.remember(sandboxOf(addition, use, settled), addition.netnsId);
     const result = resultOf(addition, settled);
     // What is new is told already.
     if (!settled.some(({ isNew }) => isNew)) parts.claims.statuses.write(statusOrder(use, settled, result));
