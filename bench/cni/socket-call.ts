@@ -1,7 +1,8 @@
 // A call without a process: the shim's frame on the daemon's socket. What it takes is the daemon's own time, as a caller sees it.
 import { connect } from "node:net";
 
-import { encodeRequest, ReplyReader } from "../../src/cni/protocol/frame.ts";
+import { ReplyBuffer } from "../../src/cni/shim/wire.ts";
+import { frameOf } from "../../test/node/shim.ts";
 import { type Attachment, type Command, environmentOf } from "./attachment.ts";
 import { callLimitMs, readReply, type Reply } from "./reply.ts";
 
@@ -19,7 +20,7 @@ export async function socketStatus(path: string): Promise<boolean> {
 function exchange(path: string, environment: Readonly<Record<string, string>>, config: string): Promise<Reply> {
   const startedMs = performance.now();
   const { promise, resolve } = Promise.withResolvers<Reply>();
-  const reader = new ReplyReader();
+  const reply = new ReplyBuffer();
   const socket = connect(path);
   const tookMs = () => performance.now() - startedMs;
   const fail = (problem: string) => {
@@ -30,15 +31,12 @@ function exchange(path: string, environment: Readonly<Record<string, string>>, c
   socket.on("error", (error) => fail(error.message));
   socket.on("close", () => fail("the daemon closed the connection")); // without effect where it was answered
   socket.on("data", (chunk) => {
-    try {
-      const reply = reader.push(chunk);
-      if (reply === undefined) return;
-      resolve(readReply(tookMs(), reply.exitStatus, Buffer.from(reply.stdout).toString("utf8")));
-      socket.destroy();
-    } catch (error) {
-      fail(String(error));
-    }
+    reply.push(chunk);
+    if (reply.problem !== "") fail(reply.problem);
+    if (!reply.complete) return;
+    resolve(readReply(tookMs(), reply.exitStatus, Buffer.from(reply.stdout).toString("utf8")));
+    socket.destroy();
   });
-  socket.write(encodeRequest({ environment, stdin: Buffer.from(config) }));
+  socket.write(frameOf(environment, config));
   return promise;
 }

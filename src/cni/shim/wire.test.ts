@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { encodeReply, encodeRequest } from "../protocol/frame.ts";
+import { encodeReply, RequestReader } from "../protocol/frame.ts";
 import { passedVariables, stdoutLimitBytes } from "../protocol/limits.ts";
 import { callOf } from "./call.ts";
 import { ReplyBuffer, requestFrame } from "./wire.ts";
@@ -11,7 +11,13 @@ const value = fc
   .string({ unit: "binary", minLength: 1, maxLength: 40 })
   .filter((words) => words.isWellFormed() && !words.includes("\0"));
 
-test("a request is the contract's, byte for byte", () => {
+test("a request stays as it is, byte for byte: a daemon of an older release must understand it", () => {
+  const utf8 = new TextEncoder();
+  const frame = requestFrame(utf8.encode("CNI_COMMAND=ADD\0"), utf8.encode("{}"));
+  expect(frame).toEqual(Uint8Array.from(utf8.encode("HFQ\x01\0\0\0\x10\0\0\0\x02CNI_COMMAND=ADD\0{}")));
+});
+
+test("a request of the plugin is read by the daemon", () => {
   fc.assert(
     fc.property(
       fc.record(Object.fromEntries(passedVariables.map((name) => [name, value])), { requiredKeys: [] }),
@@ -23,7 +29,7 @@ test("a request is the contract's, byte for byte", () => {
         );
         const inOrder: Record<string, string> = {};
         for (const name of passedVariables) if (environment[name] !== undefined) inOrder[name] = environment[name];
-        expect(requestFrame(call.variables, stdin)).toEqual(encodeRequest({ environment: inOrder, stdin }));
+        expect(new RequestReader().push(requestFrame(call.variables, stdin))).toEqual({ environment: inOrder, stdin });
       },
     ),
   );

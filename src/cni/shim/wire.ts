@@ -1,5 +1,5 @@
-// The shim's end of the protocol (../protocol/frame.ts, which is the contract; a test compares the two byte for byte). Written in
-// the subset that scriptc compiles: no exceptions of our own, no generics.
+// The shim's end of the protocol (../protocol/frame.ts, which is the contract; tests hold each end to the other). Written in the
+// subset that scriptc compiles: no exceptions of our own, no generics.
 import { stdoutLimitBytes } from "../protocol/limits.ts";
 
 const requestHeaderBytes = 12;

@@ -7,8 +7,8 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { encodeRequest } from "../../cni/protocol/frame.ts";
 import { spooledLimitBytes } from "../../cni/protocol/limits.ts";
+import { requestFrame } from "../../cni/shim/wire.ts";
 import { realClock } from "../../kube/clock.ts";
 import { silent } from "../../log/log.ts";
 import { Spool, type SpoolOptions } from "./spool.ts";
@@ -19,11 +19,13 @@ const ever = new AbortController().signal;
 beforeEach(() => void (folder = join(mkdtempSync(join(tmpdir(), "spool-")), "spool")));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const request = (containerId: string, more: Record<string, string> = {}) =>
-  encodeRequest({
-    environment: { CNI_COMMAND: "DEL", CNI_CONTAINERID: containerId, CNI_IFNAME: "net1", ...more },
-    stdin: new TextEncoder().encode("{}"),
-  });
+const utf8 = new TextEncoder();
+
+function request(containerId: string, more: Record<string, string> = {}): Uint8Array {
+  const environment = { CNI_COMMAND: "DEL", CNI_CONTAINERID: containerId, CNI_IFNAME: "net1", ...more };
+  const variables = Object.entries(environment).map(([key, value]) => `${key}=${value}\0`);
+  return requestFrame(utf8.encode(variables.join("")), utf8.encode("{}"));
+}
 
 function put(name: string, bytes: Uint8Array | string): void {
   mkdirSync(folder, { recursive: true });

@@ -6,8 +6,9 @@ import { dirname, join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { encodeRequest, type Reply, ReplyReader } from "../../cni/protocol/frame.ts";
+import type { Reply } from "../../cni/protocol/frame.ts";
 import { stdinLimitBytes } from "../../cni/protocol/limits.ts";
+import { ReplyBuffer, requestFrame } from "../../cni/shim/wire.ts";
 import { realClock } from "../../kube/clock.ts";
 import { silent } from "../../log/log.ts";
 import { SocketServer, type SocketServerOptions } from "./server.ts";
@@ -16,7 +17,7 @@ let folder: string;
 let server: SocketServer | undefined;
 const path = () => join(folder, "run", "cni.sock");
 const ok: Reply = { exitStatus: 0, stdout: new TextEncoder().encode("done") };
-const request = encodeRequest({ environment: { CNI_COMMAND: "VERSION" }, stdin: new Uint8Array(10) });
+const request = requestFrame(new TextEncoder().encode("CNI_COMMAND=VERSION\0"), new Uint8Array(10));
 
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "socket-"))));
 afterEach(async () => {
@@ -43,13 +44,13 @@ async function listen(options: Partial<SocketServerOptions> = {}): Promise<Socke
 /** The whole of what came back: text and status, or "closed" where there was no reply. */
 function send(...chunks: Uint8Array[]): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
-  const reader = new ReplyReader();
+  const reply = new ReplyBuffer();
   const socket: Socket = connect(path(), () => chunks.forEach((chunk) => socket.write(chunk)));
   socket.on("error", () => {});
   socket.on("close", () => resolve("closed"));
   socket.on("data", (chunk: Buffer) => {
-    const reply = reader.push(chunk);
-    if (reply !== undefined) resolve(`${reply.exitStatus} ${new TextDecoder().decode(reply.stdout)}`);
+    reply.push(chunk);
+    if (reply.complete) resolve(`${reply.exitStatus} ${new TextDecoder().decode(reply.stdout)}`);
   });
   return promise;
 }

@@ -6,8 +6,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 
 import { errorCodes, CniError } from "../../cni/error.ts";
-import { FrameError } from "../../cni/protocol/frame-error.ts";
-import { encodeReply, type Reply, type Request, RequestReader } from "../../cni/protocol/frame.ts";
+import { encodeReply, FrameError, type Reply, type Request, RequestReader } from "../../cni/protocol/frame.ts";
 import { asError } from "../../kube/abort.ts";
 import { deadline } from "../../kube/clock.ts";
 import type { DaemonOptions } from "../daemon-options.ts";

@@ -1,8 +1,6 @@
 // One request to a daemon over its socket, in the frames that the shim speaks: what a runtime sees, without a process for
 // each of a thousand requests. The shim itself has its own suite.
-import { connect } from "node:net";
-
-import { encodeRequest, type Reply, ReplyReader } from "../../../src/cni/protocol/frame.ts";
+import { exchange, frameOf } from "../../node/shim.ts";
 
 export interface CniRequest {
   readonly command: "ADD" | "DEL" | "CHECK" | "GC" | "STATUS" | "VERSION";
@@ -41,8 +39,7 @@ export async function ask(socketPath: string, request: CniRequest): Promise<CniA
     ...(request.netns !== undefined && { CNI_NETNS: request.netns }),
     ...(request.args !== undefined && { CNI_ARGS: request.args }),
   };
-  const frame = encodeRequest({ environment, stdin: Buffer.from(JSON.stringify(request.config)) });
-  const { exitStatus, stdout } = await exchange(socketPath, frame);
+  const { exitStatus, stdout } = await exchange(socketPath, frameOf(environment, JSON.stringify(request.config)));
   const text = Buffer.from(stdout).toString("utf8");
   return { status: exitStatus, body: text === "" ? undefined : (JSON.parse(text) as CniBody) };
 }
@@ -56,20 +53,4 @@ export async function givesAddresses(socketPath: string, slicing: object = {}): 
   const config = { cniVersion: "1.1.0", name: "status", type: "bridge", ipam };
   const answer = await ask(socketPath, { command: "STATUS", config }).catch(() => undefined);
   return answer?.status === 0;
-}
-
-function exchange(socketPath: string, frame: Uint8Array): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const reader = new ReplyReader();
-    const socket = connect(socketPath);
-    socket.once("error", reject);
-    socket.once("connect", () => socket.write(frame));
-    socket.on("data", (chunk: Buffer) => {
-      const reply = reader.push(chunk);
-      if (reply === undefined) return;
-      socket.destroy();
-      resolve(reply);
-    });
-    socket.once("close", () => reject(new Error(`the daemon at ${socketPath} ended without an answer`)));
-  });
 }

@@ -4,9 +4,9 @@ import { join } from "node:path";
 
 import { expect, it } from "vitest";
 
-import { encodeRequest } from "../../../src/cni/protocol/frame.ts";
 import { NotSentError, type Transport } from "../../../src/kube/transport/transport.ts";
 import type { Rig } from "../rig.ts";
+import { frameOf } from "../shim.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 
@@ -22,7 +22,7 @@ function keep(rig: Rig, { container, args }: { container: string; args: string }
     CNI_ARGS: args,
     CNI_PATH: "/opt/cni/bin",
   };
-  const frame = encodeRequest({ environment, stdin: new TextEncoder().encode(JSON.stringify(config)) });
+  const frame = frameOf(environment, JSON.stringify(config));
   const name = join(spoolOf(rig), `${Date.now()}-${container}`);
   mkdirSync(spoolOf(rig), { recursive: true });
   writeFileSync(`${name}.new`, frame, { mode: 0o600 });
