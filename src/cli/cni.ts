@@ -2,9 +2,8 @@
 import { Command } from "commander";
 
 import { defaultSocket, defaultSpool } from "../cni/protocol/limits.ts";
-import { InstallError } from "../cni/shim/install/install-error.ts";
 import { install, type ShimSource } from "../cni/shim/install/install.ts";
-import { LauncherError } from "../cni/shim/launcher.ts";
+import { InstallError } from "../cni/shim/install/plan.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -62,7 +61,7 @@ async function run(flags: InstallFlags, output: Output, shims: ShimSource): Prom
   try {
     await install(options, shims, (line) => output.line(line));
   } catch (error) {
-    if (error instanceof InstallError || error instanceof LauncherError) {
+    if (error instanceof InstallError) {
       throw new UsageError(error.message, 1, { cause: error });
     }
     throw error;

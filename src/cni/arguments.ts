@@ -4,6 +4,7 @@
 // Kubernetes comes twice, and `IgnoreUnknown=true` beside `IgnoreUnknown=1`.
 import type { Findings } from "./config/findings.ts";
 import type { Problem } from "./error.ts";
+import { commaList } from "./json.ts";
 
 export interface CniArgs {
   /** A pod's name, or, without a namespace, a container's. */
@@ -61,8 +62,8 @@ export function parseArguments(text: string, findings: Findings): CniArgs {
     podName: values.get("K8S_POD_NAME") ?? "",
     podNamespace: values.get("K8S_POD_NAMESPACE") ?? "",
     podUid: values.get("K8S_POD_UID") ?? "",
-    ips: listOf(values.get("IP")),
-    gateways: listOf(values.get("GATEWAY")),
+    ips: commaList(values.get("IP")),
+    gateways: commaList(values.get("GATEWAY")),
     warnings: findings.warnings.slice(before),
   };
 }
@@ -78,11 +79,4 @@ function judgeUnknown(values: ReadonlyMap<string, string>, findings: Findings): 
     if (!known.has(key))
       findings.refuse(`CNI_ARGS ${key}`, value, "it is not known; remove it, or add IgnoreUnknown=1");
   }
-}
-
-function listOf(text = ""): string[] {
-  return text
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== "");
 }

@@ -15,27 +15,8 @@ const key = "cni.dev/valid-attachments";
 /** Runtimes write both, since the specification's text once had this name. */
 const alias = "cni.dev/attachments";
 
-export class ValidAttachments {
-  /** Key: container id, "/" and interface name; neither contains a "/". */
-  readonly #keys: ReadonlySet<string>;
-  readonly list: readonly Attachment[];
-
-  constructor(list: readonly Attachment[]) {
-    this.list = list;
-    this.#keys = new Set(list.map(keyOf));
-  }
-
-  has(attachment: Attachment): boolean {
-    return this.#keys.has(keyOf(attachment));
-  }
-}
-
-function keyOf({ containerId, interfaceName }: Attachment): string {
-  return `${containerId}/${interfaceName}`;
-}
-
 /** `plugin` is the configuration object as it came. Throws CniError (code 7) with all problems. */
-export function parseValidAttachments(plugin: JsonObject): ValidAttachments {
+export function parseValidAttachments(plugin: JsonObject): readonly Attachment[] {
   const findings = new Findings(true);
   const primary = plugin[key] === undefined ? undefined : parseList(plugin[key], key, findings);
   const secondary = plugin[alias] === undefined ? undefined : parseList(plugin[alias], alias, findings);
@@ -45,7 +26,7 @@ export function parseValidAttachments(plugin: JsonObject): ValidAttachments {
     findings.refuse(alias, plugin[alias], `it differs from ${key}; write the same list, or leave it out`);
   }
   findings.settle(errorCodes.badConfiguration, "the request for garbage collection");
-  return new ValidAttachments(list ?? []);
+  return list ?? [];
 }
 
 function parseList(value: unknown, name: string, findings: Findings): Attachment[] {
@@ -67,5 +48,5 @@ function isName(value: unknown): value is string {
 }
 
 function textOf(list: readonly Attachment[]): string {
-  return JSON.stringify(list.map(keyOf).sort());
+  return JSON.stringify(list.map(({ containerId, interfaceName }) => `${containerId}/${interfaceName}`).sort());
 }

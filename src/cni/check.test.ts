@@ -80,7 +80,7 @@ describe("compareResults", () => {
       [],
     ],
   ])("%s", (_what, ours, previous, kinds) => {
-    expect(compareResults(ours, previous, "net1").map((difference) => difference.kind)).toEqual(kinds);
+    expect(compareResults(ours, previous, "net1").map((difference) => difference.key)).toEqual(kinds);
   });
 
   it("finds exactly the addresses that one side lacks", () => {
@@ -89,7 +89,7 @@ describe("compareResults", () => {
       fc.property(some, some, (ours, theirs) => {
         const of = (numbers: number[]) => result(numbers.map((last) => ip(`10.0.0.${last}/24`)));
         const differences = compareResults(of(ours), of(theirs), "net1");
-        const count = (kind: string) => differences.filter((difference) => difference.kind === kind).length;
+        const count = (kind: string) => differences.filter((difference) => difference.key === kind).length;
         expect(count("address-not-in-result")).toBe(ours.filter((last) => !theirs.includes(last)).length);
         expect(count("address-not-held")).toBe(theirs.filter((last) => !ours.includes(last)).length);
       }),

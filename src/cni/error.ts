@@ -62,17 +62,15 @@ export function errorOfProblems(
   return new CniError(code, `${subject} has ${count}: ${list}`, { problems });
 }
 
-export interface ErrorObject {
-  readonly cniVersion: SpecVersion;
-  readonly code: ErrorCode;
-  readonly msg: string;
-  /** One line for each problem where there are several. */
-  readonly details?: string;
-}
-
-/** What the plugin prints before it exits with a status other than zero. */
-export function errorObject(error: CniError, cniVersion: SpecVersion): ErrorObject {
-  const { code, message: msg, problems } = error;
+/** What the plugin prints before it exits with a status other than zero. `details`: one line for each problem where there are several. */
+export function errorObject({ code, message: msg, problems }: CniError, cniVersion: SpecVersion) {
   if (problems.length < 2) return { cniVersion, code, msg };
   return { cniVersion, code, msg, details: problems.map((problem) => problem.message).join("\n") };
+}
+
+/** STATUS (CNI 1.1.0, section 2): undefined where nothing is in the way, else code 50, or 51 where running pods suffer as well. */
+export function statusError(obstacles: readonly string[], isLimited: boolean): CniError | undefined {
+  if (obstacles.length === 0) return undefined;
+  const code = isLimited ? errorCodes.notAvailableAndLimited : errorCodes.notAvailable;
+  return new CniError(code, `no address can be given now: ${obstacles.join(" ")}`);
 }

@@ -28,8 +28,10 @@ interface NodeInvocation {
 export type Invocation = AttachmentInvocation | NodeInvocation;
 
 const containerIdPattern = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
+const idRule = 'give a letter or digit, followed by letters, digits, "_", "." and "-"';
 /** What the kernel takes: below IFNAMSIZ (16 bytes), not "." or "..", neither "/" nor ":" nor white space. */
 const interfaceNamePattern = /^(?!\.{1,2}$)[^/:\s]{1,15}$/;
+const interfaceNameRule = 'give an interface name: 1 to 15 bytes, not "." or "..", without "/", ":" and white space';
 /** The owner's namespace becomes a label's value. */
 const labelLimit = 63;
 
@@ -37,11 +39,19 @@ export function parseInvocation(environment: Environment): Invocation {
   const findings = new Findings(true);
   const command = commandOf(environment["CNI_COMMAND"]);
   if (command === "GC" || command === "STATUS" || command === "VERSION") return { command };
+  /** Empty where it is refused. */
+  const read = (key: string, isRight: (value: string) => boolean, reason: string) => {
+    const value = environment[key] ?? "";
+    if (isRight(value)) return value;
+    findings.refuse(key, environment[key], reason);
+    return "";
+  };
+  const netnsRule = `${command} needs it; give the path of the network namespace`;
   const invocation: AttachmentInvocation = {
     command,
-    containerId: required(environment, "CNI_CONTAINERID", containerIdPattern, findings),
-    interfaceName: interfaceNameOf(environment, findings),
-    netns: netnsOf(environment, command, findings),
+    containerId: read("CNI_CONTAINERID", (id) => containerIdPattern.test(id), idRule),
+    interfaceName: read("CNI_IFNAME", isInterfaceName, interfaceNameRule),
+    netns: read("CNI_NETNS", (path) => path !== "" || command === "DEL", netnsRule),
     args: parseArguments(environment["CNI_ARGS"] ?? "", findings),
   };
   if (command !== "DEL") findings.settle(errorCodes.badEnvironment, `the environment of ${command}`);
@@ -77,32 +87,6 @@ function commandOf(value: string | undefined): Command {
   );
 }
 
-function required(environment: Environment, key: string, pattern: RegExp, findings: Findings): string {
-  const value = environment[key] ?? "";
-  if (pattern.test(value)) return value;
-  const reason = 'give a letter or digit, followed by letters, digits, "_", "." and "-"';
-  findings.refuse(key, environment[key], reason);
-  return "";
-}
-
-function interfaceNameOf(environment: Environment, findings: Findings): string {
-  const value = environment["CNI_IFNAME"] ?? "";
-  if (!interfaceNamePattern.test(value) || new TextEncoder().encode(value).length > 15) {
-    const reason = 'give an interface name: 1 to 15 bytes, not "." or "..", without "/", ":" and white space';
-    findings.refuse("CNI_IFNAME", environment["CNI_IFNAME"], reason);
-    return "";
-  }
-  return value;
-}
-
-function netnsOf(environment: Environment, command: Command, findings: Findings): string {
-  const value = environment["CNI_NETNS"] ?? "";
-  if (value === "" && command !== "DEL") {
-    findings.refuse(
-      "CNI_NETNS",
-      environment["CNI_NETNS"],
-      `${command} needs it; give the path of the network namespace`,
-    );
-  }
-  return value;
+function isInterfaceName(value: string): boolean {
+  return interfaceNamePattern.test(value) && new TextEncoder().encode(value).length <= 15;
 }

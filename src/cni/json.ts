@@ -18,6 +18,14 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** What stands between commas, without what is blank. */
+export function commaList(value: unknown): string[] {
+  return textOf(value)
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+}
+
 /** Reads one object. `subject` names the text in the error (code 6), as the start of a sentence; of a secret text nothing is repeated. */
 export function parseJsonObject(text: string, subject: string, isSecret = false): JsonObject {
   // A UTF-16 unit is at most three bytes of UTF-8, so only texts in between need to be counted.

@@ -3,7 +3,7 @@ import type { Family } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
 import { Findings } from "./config/findings.ts";
 import type { NetworkConfig } from "./config/network.ts";
-import { type Dns, optionalAddress, parseRoute, type Route } from "./config/route.ts";
+import { type Dns, optionalAddress, parseRoutes, type Route } from "./config/route.ts";
 import { CniError, errorCodes } from "./error.ts";
 import { isObject, type JsonObject, show, textOf } from "./json.ts";
 import type { CniResult, ResultInterface, ResultIp } from "./result.ts";
@@ -36,7 +36,7 @@ function parseNew(object: JsonObject, findings: Findings): CniResult {
     const path = `prevResult.ips[${index}]`;
     return parseIp(ip, "address", path, interfaces.length, findings) ?? [];
   });
-  return { interfaces, ips, routes: parseRoutes(object["routes"], "prevResult.routes", findings), dns: dnsOf(object) };
+  return { interfaces, ips, routes: routesOf(object, "prevResult.routes", findings), dns: dnsOf(object) };
 }
 
 function parseOld(object: JsonObject, findings: Findings): CniResult {
@@ -56,7 +56,7 @@ function parseOld(object: JsonObject, findings: Findings): CniResult {
     const ip = parseIp(part, "ip", path, 0, findings);
     if (ip !== undefined) ips.push(ip);
     judgeFamily(ip, family, path, findings);
-    routes.push(...parseRoutes(part["routes"], `${path}.routes`, findings));
+    routes.push(...routesOf(part, `${path}.routes`, findings));
   }
   return { interfaces: [], ips, routes, dns: dnsOf(object) };
 }
@@ -85,10 +85,8 @@ function judgeFamily(ip: ResultIp | undefined, family: Family, path: string, fin
   findings.refuse(`${path}.ip`, `${ip.address.address}`, `write an IPv${family} address`);
 }
 
-function parseRoutes(value: unknown, path: string, findings: Findings): Route[] {
-  return objectsOf(value, path, findings).flatMap(
-    (route, index) => parseRoute(route, `${path}[${index}]`, findings) ?? [],
-  );
+function routesOf(object: JsonObject, path: string, findings: Findings): Route[] {
+  return parseRoutes(objectsOf(object["routes"], path, findings), path, findings);
 }
 
 function parseInterface(object: JsonObject): ResultInterface {

@@ -1,8 +1,7 @@
 // Versions: what each allows, the reply to VERSION, and the error object in the specification's form.
 import { describe, expect, it } from "vitest";
 
-import { CniError, errorCodes, errorObject, errorOfProblems } from "./error.ts";
-import { statusError } from "./status.ts";
+import { CniError, errorCodes, errorObject, errorOfProblems, statusError } from "./error.ts";
 import { assertCheckable, atLeast, parseVersion, specVersions, versionReply } from "./version.ts";
 
 function codeOf(run: () => unknown): number {
@@ -69,9 +68,9 @@ describe("errors", () => {
   });
 
   it("tell by STATUS whether running pods suffer", () => {
-    expect(statusError({ obstacles: [], limited: true })).toBeUndefined();
-    expect(statusError({ obstacles: ["The daemon is starting."], limited: false })).toMatchObject({ code: 50 });
-    const limited = statusError({ obstacles: ["A is down.", "B too."], limited: true });
+    expect(statusError([], true)).toBeUndefined();
+    expect(statusError(["The daemon is starting."], false)).toMatchObject({ code: 50 });
+    const limited = statusError(["A is down.", "B too."], true);
     expect(limited).toMatchObject({ code: 51, message: "no address can be given now: A is down. B too." });
   });
 });

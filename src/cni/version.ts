@@ -39,13 +39,8 @@ export function assertCheckable(version: SpecVersion): void {
   );
 }
 
-export interface VersionReply {
-  readonly cniVersion: SpecVersion;
-  readonly supportedVersions: readonly SpecVersion[];
-}
-
 /** Answers in the version that was asked in; in our latest where we do not speak that one, since this reply tells so. */
-export function versionReply(asked: unknown): VersionReply {
+export function versionReply(asked: unknown) {
   const cniVersion = specVersions.find((known) => known === asked) ?? latestVersion;
   return { cniVersion, supportedVersions: specVersions };
 }

@@ -1,5 +1,5 @@
 // The portable shim: one file of JavaScript that begins with the path of the Node that runs it.
-import { launcherOf } from "../../src/cni/shim/launcher.ts";
+import { launcherOf } from "../../src/cni/shim/install/wish.ts";
 import { portableSource, root } from "./sources.ts";
 
 /** CommonJS, because a file without an extension is that to every Node; for the oldest Node that a host may have. */

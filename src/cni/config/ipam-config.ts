@@ -13,7 +13,7 @@ import type { NetworkConfig } from "./network.ts";
 import { keyOf, type Overlay, overlayDomain, overlayFault, sourcesIn } from "./overlay.ts";
 import type { IpamRange } from "./range.ts";
 import { parseRanges } from "./ranges.ts";
-import { type Dns, parseRoute, type Route } from "./route.ts";
+import { type Dns, parseRoutes, type Route } from "./route.ts";
 import { parseSettings, type Settings } from "./settings.ts";
 import { shapeOf } from "./shape.ts";
 import { parseStaticAddresses, type StaticAddress } from "./static-address.ts";
@@ -71,7 +71,7 @@ export function parseIpamConfig(network: NetworkConfig, flatFile?: FlatFile): Pa
     ...(gateway && { gateway }),
     excludeGateway:
       typeof merged["exclude_gateway"] === "boolean" ? merged["exclude_gateway"] : findings.strict !== false,
-    routes: parseRoutes(merged["routes"], findings),
+    routes: parseRoutes((merged["routes"] ?? []) as readonly JsonObject[], "ipam.routes", findings),
     dns: merged["dns"] ?? {},
     ...parseSettings(merged, ranges, findings),
   };
@@ -90,12 +90,8 @@ function subjectOf(name: string): string {
 
 /** Has to be known before anything is judged; a `strict` of a wrong type is refused by shapeOf afterwards. */
 function strictOf(inline: JsonObject, flat: JsonObject | undefined): boolean | undefined {
-  const value = strictIn(inline) ?? strictIn(flat ?? {});
+  const value = keyOf(inline, "strict") ?? keyOf(flat ?? {}, "strict");
   return typeof value === "boolean" ? value : undefined;
-}
-
-function strictIn(object: JsonObject): unknown {
-  return object["strict"] ?? Object.entries(object).findLast(([key]) => key.toLowerCase() === "strict")?.[1];
 }
 
 /** What a file of the node says is not repeated to whoever named the file. */
@@ -168,9 +164,4 @@ function parseGateway(value: unknown, ranges: readonly IpamRange[], findings: Fi
     findings.dislike("ipam.gateway", value, reason, "it is left out of the result");
   }
   return parsed;
-}
-
-function parseRoutes(value: unknown, findings: Findings): Route[] {
-  const list = (value ?? []) as readonly JsonObject[];
-  return list.flatMap((object, index) => parseRoute(object, `ipam.routes[${index}]`, findings) ?? []);
 }

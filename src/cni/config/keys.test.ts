@@ -3,7 +3,16 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, it } from "vitest";
 
-import { ipamKeys, type Key, keyPaths, type Keys, type KeyType } from "./keys.ts";
+import { ipamKeys, type Key, type Keys, type KeyType } from "./keys.ts";
+
+/** Paths of all keys, `a.b` for one inside an object and `a[].b` for one inside a list of them. */
+function keyPaths(keys: Keys = ipamKeys, before = ""): string[] {
+  return Object.entries(keys).flatMap(([name, key]) => {
+    const path = `${before}${name}`;
+    const inner = key.inside === undefined ? [] : keyPaths(key.inside, `${path}${key.type === "objects" ? "[]" : ""}.`);
+    return [path, ...inner];
+  });
+}
 
 const words: Readonly<Record<KeyType, string>> = {
   string: "string",

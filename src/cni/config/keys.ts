@@ -97,12 +97,3 @@ export const ipamKeys = {
   PodName: { type: "string", unused: overwritten },
   PodNamespace: { type: "string", unused: overwritten },
 } as const satisfies Keys;
-
-/** Paths of all keys, `a.b` for one inside an object and `a[].b` for one inside a list of them. */
-export function keyPaths(keys: Keys = ipamKeys, before = ""): string[] {
-  return Object.entries(keys).flatMap(([name, key]) => {
-    const path = `${before}${name}`;
-    const inner = key.inside === undefined ? [] : keyPaths(key.inside, `${path}${key.type === "objects" ? "[]" : ""}.`);
-    return [path, ...inner];
-  });
-}

@@ -6,7 +6,7 @@
 import { hashedName } from "../../api/name.ts";
 import { plus } from "../../net/address.ts";
 import { containsPrefix, parseCidr, type Prefix } from "../../net/prefix.ts";
-import { isObject, type JsonObject, kindOf, textOf } from "../json.ts";
+import { commaList, isObject, type JsonObject, kindOf, textOf } from "../json.ts";
 import type { Findings } from "./findings.ts";
 
 export interface Overlay {
@@ -54,8 +54,8 @@ export function overlayOf(plugin: JsonObject): Overlay | undefined {
   });
   return {
     topology: textOf(topology),
-    subnets: listOf(keyOf(plugin, "subnets")),
-    excludes: listOf(keyOf(plugin, "excludeSubnets")),
+    subnets: commaList(keyOf(plugin, "subnets")),
+    excludes: commaList(keyOf(plugin, "excludeSubnets")),
     isPrimary: keyOf(plugin, "role") === "primary",
     faults,
   };
@@ -137,11 +137,4 @@ function reservedIn(subnet: Prefix): string[] {
   const first = plus(subnet.network, 1);
   const last = plus(subnet.network, primaryReserved);
   return first === undefined || last === undefined ? [] : [`${first}-${last}`];
-}
-
-function listOf(value: unknown): string[] {
-  return textOf(value)
-    .split(",")
-    .map((each) => each.trim())
-    .filter((each) => each !== "");
 }

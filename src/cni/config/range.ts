@@ -27,10 +27,10 @@ export interface RangePosition {
 export function parseIpamRange(object: JsonObject, place: RangePosition, findings: Findings): IpamRange | undefined {
   const { path } = place;
   const text = object["range"];
-  const excludes = listOf(object["exclude"]).flatMap((block, index) => {
-    const parsed = findings.attempt(`${path}exclude[${index}]`, block, () => parseBlock(block, { unmap: true }));
-    return parsed === undefined ? [] : [parsed];
-  });
+  const excludes = listOf(object["exclude"]).flatMap(
+    (block, index) =>
+      findings.attempt(`${path}exclude[${index}]`, block, () => parseBlock(block, { unmap: true })) ?? [],
+  );
   const picks = parseAddresses(object["pick_addresses"], `${path}pick_addresses`, findings);
   const start = parseEnd(object, "range_start", place, findings);
   const end = parseEnd(object, "range_end", place, findings);
@@ -56,10 +56,9 @@ export function parseIpamRange(object: JsonObject, place: RangePosition, finding
 
 /** The addresses of a list, each with its own problem; strict notation, as everywhere but in `range`. */
 export function parseAddresses(value: unknown, path: string, findings: Findings): Address[] {
-  return listOf(value).flatMap((text, index) => {
-    const address = findings.attempt(`${path}[${index}]`, text, () => parseAddress(text, { unmap: true }));
-    return address === undefined ? [] : [address];
-  });
+  return listOf(value).flatMap(
+    (text, index) => findings.attempt(`${path}[${index}]`, text, () => parseAddress(text, { unmap: true })) ?? [],
+  );
 }
 
 /** Whether the range can hand this address out, excludes aside. Ends that do not fit are ignored here. */

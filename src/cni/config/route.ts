@@ -22,8 +22,12 @@ export interface Dns {
   readonly options?: readonly string[];
 }
 
-/** Reads one route; undefined where `findings` has got a problem for it. */
-export function parseRoute(object: JsonObject, path: string, findings: Findings): Route | undefined {
+export function parseRoutes(list: readonly JsonObject[], path: string, findings: Findings): Route[] {
+  return list.flatMap((object, index) => parseRoute(object, `${path}[${index}]`, findings) ?? []);
+}
+
+/** Undefined where `findings` has got a problem for it. */
+function parseRoute(object: JsonObject, path: string, findings: Findings): Route | undefined {
   const dstText = textOf(object["dst"]);
   const dst = findings.attempt(`${path}.dst`, object["dst"], () => parseCidr(dstText, { unmap: true }));
   const gw = optionalAddress(object["gw"], `${path}.gw`, findings);

@@ -3,7 +3,7 @@
 // ranges (definitions in two namespaces are often called alike), and no request is working on it.
 import { formatDomain, isSliceDomain } from "../../api/pools/domain.ts";
 import { poolNamesToRead } from "../../api/pools/pool-name.ts";
-import { parseValidAttachments, type ValidAttachments } from "../../cni/attachments.ts";
+import { parseValidAttachments } from "../../cni/attachments.ts";
 import type { IpamConfig } from "../../cni/config/ipam-config.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { parseKey } from "../../kube/meta.ts";
@@ -12,6 +12,7 @@ import type { SlicedMap } from "../add/range-source.ts";
 import { poolsOf } from "../add/shares.ts";
 import type { DaemonContext } from "../context.ts";
 import { attachmentOf } from "../holds/hold-index.ts";
+import { type AttachmentKey, attachmentKey } from "./attachment.ts";
 import { configIn, type LoadedConfig } from "./configurations.ts";
 
 export async function collect(parts: DaemonContext, text: string, signal: AbortSignal): Promise<void> {
@@ -25,7 +26,10 @@ export async function collect(parts: DaemonContext, text: string, signal: AbortS
     const isOurs =
       networkOf(entry.hold.note?.why) === loaded.config.name && isFrom(parts, loaded.config, entry.hold, look);
     const isStale =
-      attachment !== undefined && isOurs && !valid.has(attachment) && !parts.attachments.isBusy(attachment);
+      attachment !== undefined &&
+      isOurs &&
+      !valid.has(attachmentKey(attachment)) &&
+      !parts.attachments.isBusy(attachment);
     return isStale ? [{ entry, attachment }] : [];
   });
   const cooldownMs = loaded.config.cooldownMs ?? parts.cooldownMs;
@@ -43,9 +47,9 @@ export async function collect(parts: DaemonContext, text: string, signal: AbortS
 }
 
 /** Undefined where the list is missing or broken: read as empty, it would free the addresses of every pod on the node. */
-function validIn({ log }: DaemonContext, { network }: LoadedConfig): ValidAttachments | undefined {
+function validIn({ log }: DaemonContext, { network }: LoadedConfig): ReadonlySet<AttachmentKey> | undefined {
   try {
-    return parseValidAttachments(network.plugin);
+    return new Set(parseValidAttachments(network.plugin).map(attachmentKey));
   } catch (error) {
     log.warn("GC without a list that can be read; nothing is freed by it", { network: network.name, error });
     return undefined;

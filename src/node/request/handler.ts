@@ -1,10 +1,9 @@
 // One request of the shim: which command, what came of it, and the reply in the form that the specification has for it.
-import { CniError, errorCodes } from "../../cni/error.ts";
+import { CniError, errorCodes, statusError } from "../../cni/error.ts";
 import { type Invocation, parseInvocation } from "../../cni/invocation.ts";
 import { isObject } from "../../cni/json.ts";
 import type { Reply, Request } from "../../cni/protocol/frame.ts";
-import { statusError } from "../../cni/status.ts";
-import { parseVersion, type SpecVersion, versionReply } from "../../cni/version.ts";
+import { commands, parseVersion, type SpecVersion, versionReply } from "../../cni/version.ts";
 import { add } from "../add/add.ts";
 import type { DaemonContext } from "../context.ts";
 import { del } from "../release/delete.ts";
@@ -43,7 +42,7 @@ export function makeHandler(parts: DaemonContext, observe: Observe) {
   };
 }
 
-const known: ReadonlySet<string> = new Set(["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"]);
+const known: ReadonlySet<string> = new Set(commands);
 
 /** Nothing where the specification wants silence. */
 async function answer(
@@ -74,7 +73,7 @@ async function status(parts: DaemonContext, text: string, signal: AbortSignal): 
   // What comes from this node's slices alone needs no API server. A configuration that cannot be read says nothing about this node.
   const isLocal = loaded !== undefined && parts.sliced.isWhole(loaded.config);
   const obstacles = isLocal ? parts.sliced.obstacles() : await parts.obstacles(signal);
-  const error = statusError({ obstacles, limited: parts.conflicts() > 0 });
+  const error = statusError(obstacles, parts.conflicts() > 0);
   if (error !== undefined) throw error;
 }
 

@@ -23,8 +23,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
 
-import { InstallError } from "./install-error.ts";
-import type { FoundFile, Step, WantedFile } from "./plan.ts";
+import { type FoundFile, InstallError, type Step, type WantedFile } from "./plan.ts";
 
 /** As many as the kernel follows (path_resolution(7)). */
 const linksLimit = 40;

@@ -1,17 +1,19 @@
 // An installation from end to end: take the shim that runs here, decide, do it, try it.
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 
 import { Disk } from "./disk.ts";
-import { InstallError } from "./install-error.ts";
-import { planInstall, type Step } from "./plan.ts";
-import { whyNotRunning } from "./trial.ts";
-import { type Demand, type Shim, wishOf } from "./wish.ts";
+import { InstallError, planInstall, type Step } from "./plan.ts";
+import { type Shim, wishOf } from "./wish.ts";
 
 export interface InstallOptions {
   readonly binDir: string;
+  /** The names of the plugin, each an executable of its own: a runtime starts it by `type`. */
   readonly names: readonly string[];
+  /** The daemon's; undefined for the default. */
   readonly socket: string | undefined;
+  /** Where the daemon looks for DELs that were kept; undefined for the default. */
   readonly spool: string | undefined;
   /** The one that runs on Node, though the native one may run too. */
   readonly fallback: boolean;
@@ -40,7 +42,11 @@ export async function install(
   if (options.node !== undefined) assertAbsolute({ "--node": options.node });
   const shim = await chooseShim(options, shims, say);
   const disk = new Disk(options.root);
-  const steps = planInstall(wishOf(demandOf(options, shim)), (path) => disk.find(path));
+  const conf = options.conf === undefined ? undefined : { name: options.conf, text: readGiven(options.conf) };
+  const { whereaboutsKubeconfig: theirs } = options;
+  const whereaboutsKubeconfig = theirs === undefined ? undefined : readGiven(theirs);
+  const wish = wishOf({ ...options, shim, conf, whereaboutsKubeconfig });
+  const steps = planInstall(wish, (path) => disk.find(path));
   for (const step of steps) {
     if (!options.dryRun) disk.perform(step);
     say(describe(step, options.dryRun));
@@ -90,21 +96,6 @@ async function fallbackLauncher(shims: ShimSource): Promise<string> {
   }
 }
 
-function demandOf(options: InstallOptions, shim: Shim): Demand {
-  const { binDir, names, socket, spool, confDir, conf, whereaboutsKubeconfig, force } = options;
-  return {
-    binDir,
-    names,
-    shim,
-    socket,
-    spool,
-    confDir,
-    conf: conf === undefined ? undefined : { name: conf, text: readGiven(conf) },
-    whereaboutsKubeconfig: whereaboutsKubeconfig === undefined ? undefined : readGiven(whereaboutsKubeconfig),
-    force,
-  };
-}
-
 function readGiven(path: string): string {
   try {
     return readFileSync(path, "utf8");
@@ -112,6 +103,23 @@ function readGiven(path: string): string {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new InstallError("unreadable", `${path} cannot be read (${why}): give a file that is there.`, { cause });
   }
+}
+
+/** A Node that starts on a busy machine takes some seconds at most. */
+const patienceMs = 30_000;
+
+/** Whether a plugin runs on this machine: asked for its versions, as runtimes do first. Undefined where it runs, else why not. */
+function whyNotRunning(path: string): string | undefined {
+  const { error, status, signal, stdout, stderr } = spawnSync(path, [], {
+    env: { CNI_COMMAND: "VERSION" },
+    input: "{}",
+    encoding: "utf8",
+    timeout: patienceMs,
+  });
+  if (error !== undefined) return error.message;
+  if (status === 0 && stdout.includes('"supportedVersions"')) return undefined;
+  const end = signal === null ? `status ${status}` : `signal ${signal}`;
+  return `it ended with ${end}${stderr === "" ? "" : `: ${stderr.trim().slice(0, 400)}`}`;
 }
 
 function assertRuns({ binDir, names }: InstallOptions, disk: Disk): void {

@@ -2,7 +2,21 @@
 //
 // Promised: a file that is not ours is never overwritten without `force`, and then a backup of it stays beside it; everything that
 // stands in the way is named at once; installing twice changes nothing the second time.
-import { InstallError } from "./install-error.ts";
+import { CodedError } from "../../../net/coded-error.ts";
+
+type InstallErrorCode =
+  | "foreign-file"
+  | "too-many-backups"
+  | "bad-name"
+  | "bad-path"
+  | "bad-conf"
+  | "unreadable"
+  | "unwritable"
+  | "does-not-run"
+  | "no-shim";
+
+/** Why an installation was refused or could not be done. */
+export class InstallError extends CodedError<InstallErrorCode> {}
 
 /** Who may have written what is at the path already. */
 export type Role =

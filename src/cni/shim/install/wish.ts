@@ -5,26 +5,16 @@ import { parseNetwork } from "../../config/network.ts";
 import { CniError } from "../../error.ts";
 import { defaultSocket, defaultSpool } from "../../protocol/limits.ts";
 import { socketFile, spoolFile } from "../call.ts";
-import { withNode } from "../launcher.ts";
-import { InstallError } from "./install-error.ts";
-import type { WantedFile, Wish } from "./plan.ts";
+import type { InstallOptions } from "./install.ts";
+import { InstallError, type WantedFile, type Wish } from "./plan.ts";
 
 /** Every path is as the host sees it. */
-export interface Demand {
-  readonly binDir: string;
-  /** The names of the plugin, each an executable of its own: a runtime starts it by `type`. */
-  readonly names: readonly string[];
+export interface Demand extends Pick<InstallOptions, "binDir" | "names" | "socket" | "spool" | "confDir" | "force"> {
   readonly shim: Shim;
-  /** The daemon's; undefined for the default. */
-  readonly socket: string | undefined;
-  /** Where the daemon looks for DELs that were kept; undefined for the default. */
-  readonly spool: string | undefined;
-  readonly confDir: string;
   /** A network configuration for the runtime. */
   readonly conf: { readonly name: string; readonly text: string } | undefined;
   /** For tools that read whereabouts' files: written as it is, with a flat file that points to it. */
   readonly whereaboutsKubeconfig: string | undefined;
-  readonly force: boolean;
 }
 
 export type Shim =
@@ -42,6 +32,8 @@ const nodeName = "holdfast-node";
 /** What a file name may be, so that it is a `type` that runtimes take and no path. */
 const namePattern = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 const confPattern = /\.(conf|conflist|json)$/;
+/** The kernel reads 256 bytes of a line with `#!` since Linux 5.1, 128 before (BINPRM_BUF_SIZE), the end of the line among them. */
+const lineLimitBytes = 127;
 
 export function wishOf(demand: Demand): Wish {
   const { binDir, names, confDir, conf, whereaboutsKubeconfig, force } = demand;
@@ -76,7 +68,18 @@ function nodeOf({ binDir, shim }: Demand): WantedFile[] {
 
 function pluginOf({ binDir, shim }: Demand): Uint8Array {
   if (shim.kind === "native") return shim.content;
-  return bytes(withNode(shim.nodePath ?? join(binDir, nodeName), shim.launcher));
+  const script = shim.launcher.slice(shim.launcher.indexOf("\n") + 1);
+  return bytes(launcherOf(shim.nodePath ?? join(binDir, nodeName), script));
+}
+
+/** The fallback as a file that can be executed: `#!` and the path of Node, then the script. */
+export function launcherOf(nodePath: string, script: string): string {
+  const line = `#!${nodePath}`;
+  if (/^\/\S*$/.test(nodePath) && bytes(line).length <= lineLimitBytes) return `${line}\n${script}`;
+  throw new InstallError(
+    "bad-path",
+    `the path of Node, ${JSON.stringify(nodePath)}, cannot stand in the first line of a script: it must be absolute, without white space, and have at most ${lineLimitBytes - 2} bytes. Give another with --node, for example a link.`,
+  );
 }
 
 function whereaboutsFiles(confDir: string, kubeconfig: string): WantedFile[] {

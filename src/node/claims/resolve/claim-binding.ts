@@ -1,6 +1,7 @@
 // A claim that an ADD goes by, with all that is decided by it.
 import { identityOf, ownershipOf, requestedAnnotation } from "../../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
+import { commaList } from "../../../cni/json.ts";
 import type { HoldUser } from "../../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../../ipam/owner.ts";
 import { type Address, parseAddress } from "../../../net/address.ts";
@@ -41,20 +42,12 @@ export function useOf({ claim, user, vmiUid, siblings = [], nic, requested, mac 
     user,
     vmiUid,
     siblings,
-    requested: [...new Set([...requested, ...recordedRequest(claim)])],
+    requested: [...new Set([...requested, ...commaList(claim.metadata.annotations?.[requestedAnnotation])])],
     mac: mac !== undefined && sixBytes.test(mac) ? mac : undefined,
   };
 }
 
 const sixBytes = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/;
-
-function recordedRequest({ metadata }: StoredClaim): string[] {
-  const text = metadata.annotations?.[requestedAnnotation] ?? "";
-  return text
-    .split(",")
-    .map((each) => each.trim())
-    .filter((each) => each !== "");
-}
 
 /** The addresses of the status, without their lengths. What cannot be read is passed over: the status is information. */
 export function statusAddresses({ status }: StoredClaim): Address[] {
