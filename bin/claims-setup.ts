@@ -1,9 +1,7 @@
 // `holdfast claims install-crd` and `release-finalizers`, put together: a connection and the function behind each.
 import { describeStep, installClaimDefinition } from "../src/claims/crd.ts";
-import { ClaimsError } from "../src/claims/moves/claims-error.ts";
 import { releaseFinalizers as release } from "../src/claims/uninstall.ts";
 import type { ClaimsSetup } from "../src/cli/claims-setup.ts";
-import { UsageError } from "../src/cli/usage-error.ts";
 import { controllerLease } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { connected } from "./connected.ts";
@@ -17,10 +15,5 @@ export const installCrd: ClaimsSetup["installCrd"] = (request, output) =>
 export const releaseFinalizers: ClaimsSetup["releaseFinalizers"] = (request, output) =>
   connected(request, async (client, signal) => {
     const say = (line: string) => output.line(line);
-    try {
-      await release({ ...request, client, clock: realClock, leaderLease: controllerLease, say, signal });
-    } catch (error) {
-      if (error instanceof ClaimsError) throw new UsageError(error.message, 1, { cause: error });
-      throw error;
-    }
+    await release({ ...request, client, clock: realClock, leaderLease: controllerLease, say, signal });
   });

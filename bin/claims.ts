@@ -82,22 +82,17 @@ function moving(
   plan: (books: SnapshotIndex) => readonly MoveDecision[],
 ): Promise<void> {
   return connected(request, async (client, signal) => {
-    try {
-      const report = await moveAll({
-        client,
-        ledgerOf: (namespace) => new ReservationLedger({ client, namespace, now: Date.now }),
-        clock: realClock,
-        signal,
-        look: () => look(client, request, signal),
-        plan,
-        dryRun: request.dryRun,
-        say: (line) => output.line(line),
-      });
-      conclude(report, request.dryRun, output);
-    } catch (error) {
-      if (error instanceof ClaimsError) throw new UsageError(error.message, 1, { cause: error });
-      throw error;
-    }
+    const report = await moveAll({
+      client,
+      ledgerOf: (namespace) => new ReservationLedger({ client, namespace, now: Date.now }),
+      clock: realClock,
+      signal,
+      look: () => look(client, request, signal),
+      plan,
+      dryRun: request.dryRun,
+      say: (line) => output.line(line),
+    });
+    conclude(report, request.dryRun, output);
   });
 }
 

@@ -12,9 +12,10 @@ import { connect } from "../src/kube/config/connect.ts";
 import { KubeMetrics } from "../src/kube/process/metrics.ts";
 import { makeLog } from "../src/log/log.ts";
 import { defaultLimits } from "../src/pools/leaks/judge.ts";
+import { defaultCutLimits, trustedNamespaces } from "../src/slices/ranges/consent.ts";
 
 export async function controller(options: ControllerOptions): Promise<void> {
-  const { systemNamespace, cooldownMs, observeMs, allowMassRelease, lookBackMs, logLevel, logFormat } = options;
+  const { systemNamespace, cooldownMs, observeMs, allowMassRelease, logLevel, logFormat } = options;
   const write = (line: string) => void process.stderr.write(`${line}\n`);
   const log = makeLog({ write, level: logLevel, format: logFormat, now: Date.now });
   const registry = new Registry();
@@ -39,9 +40,15 @@ export async function controller(options: ControllerOptions): Promise<void> {
       deletionFences: options.nodeDeletionFences,
     },
     allowMassRelease,
-    lookBackMs,
+    lookBackMs: options.whereaboutsSilentMs,
     whereaboutsNamespaces: options.whereaboutsNamespaces,
-    cutRules: options.cutRules,
+    cutRules: {
+      ...defaultCutLimits,
+      trusted: trustedNamespaces(systemNamespace, options.trustedNamespaces),
+      rangesPerDefinition: options.maxSlicedRangesPerDefinition,
+      rangesPerNamespace: options.maxSlicedRangesPerNamespace,
+      slicesPerNamespace: options.maxSlicesPerNamespace,
+    },
     gate: options.persistentIps,
     needsLabel: options.persistentIpsLabel,
     ...(options.webhookPort !== undefined && { webhook: { port: options.webhookPort } }),

@@ -2,11 +2,9 @@
 import { hostname, userInfo } from "node:os";
 
 import { releaseNode } from "../src/check/slices/release-node.ts";
-import { ReleaseError } from "../src/check/slices/release.ts";
 import { readSlices } from "../src/check/slices/snapshot.ts";
 import { rangeTables } from "../src/check/slices/table.ts";
 import type { ListSlices, ReleaseSlices } from "../src/cli/slices.ts";
-import { UsageError } from "../src/cli/usage-error.ts";
 import { controllerLease } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { connected } from "./connected.ts";
@@ -24,12 +22,7 @@ export const release: ReleaseSlices = (request, output) =>
   connected(request, async (client, signal) => {
     const say = (line: string) => output.line(line);
     const common = { client, clock: realClock, by: operator(), leaderLease: controllerLease, signal, say };
-    try {
-      await releaseNode({ ...request, ...common });
-    } catch (error) {
-      if (error instanceof ReleaseError) throw new UsageError(error.message, 1, { cause: error });
-      throw error;
-    }
+    await releaseNode({ ...request, ...common });
   });
 
 /** For people who read the object later. Whom the server took it from stands in its audit log. */

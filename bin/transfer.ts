@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { type ConnectionOptions, connectTo } from "../src/cli/connection.ts";
+import type { ConnectionOptions } from "../src/cli/cluster-command.ts";
+import { connectTo } from "../src/cli/connection.ts";
 import type { Import, ImportRequest } from "../src/cli/import.ts";
 import type { ApplyRequest, Migrate, MigrateRequest, PlanRequest, RollbackRequest } from "../src/cli/migrate.ts";
 import type { Output } from "../src/cli/program.ts";
@@ -33,7 +34,7 @@ export const migrate: Migrate = {
   apply: (request, output) =>
     connected(request, async (client, signal) => {
       if (request.dryRun) return plan(client, { ...request, output: "text" }, output, signal);
-      const { goal, editDefinitions } = request satisfies ApplyRequest;
+      const { goal, editNads: editDefinitions } = request satisfies ApplyRequest;
       const outcome = await apply({ ...migrationOptions(client, request, output, signal), goal, editDefinitions });
       output.line(
         outcome === "applied"
@@ -54,7 +55,7 @@ export const migrate: Migrate = {
 
 export const takeOver: Import = (request, output) =>
   connected(request, async (client, signal) => {
-    const { folder, definition, node, source, systemNamespace, compare, dryRun } = request satisfies ImportRequest;
+    const { folder, definition, nodeName, source, systemNamespace, compare, dryRun } = request satisfies ImportRequest;
     const report = await runImport({
       client,
       source,
@@ -63,7 +64,7 @@ export const takeOver: Import = (request, output) =>
       files: folder === undefined ? [] : readFolder(folder),
       ...(folder !== undefined && { folder }),
       ...(definition !== undefined && { definition }),
-      ...(node !== undefined && { node }),
+      ...(nodeName !== undefined && { node: nodeName }),
       now: () => Date.now(),
       signal,
     });

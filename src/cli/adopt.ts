@@ -1,13 +1,12 @@
 // `holdfast adopt`: addresses of a VM's earlier life, after a restore from a backup or a move from another cluster.
-import { Command } from "commander";
+import type { Command } from "commander";
 
 import { examples } from "./claims.ts";
-import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
+import { ClusterCommand, type LookOptions } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
-interface AdoptBase extends ConnectionOptions {
-  readonly systemNamespace: string;
+interface AdoptBase extends LookOptions {
   readonly network?: string;
   readonly dryRun: boolean;
 }
@@ -22,17 +21,16 @@ export type Adopt = (request: AdoptRequest, output: Output) => Promise<void>;
 type Flags = AdoptBase & { readonly from?: string; readonly file?: string };
 
 export function adoptCommand(output: Output, adopt: Adopt): Command {
-  return withConnectionOptions(
-    new Command("adopt").description(
+  return new ClusterCommand("adopt")
+    .description(
       "Give a VM the addresses that it had in an earlier life: after a restore from a backup, or from another cluster. All or nothing for each NIC; what is another's is refused.",
-    ),
-  )
+    )
     .argument("[namespace/vm]", "the VM as it is now; with --file it may be left out: then all that are in the file")
     .option("--from <uid>", "the UID that the VM had then, as its claim or its hold records it: the proof")
     .option("--file <path>", "what `holdfast claims export` wrote in the other cluster")
     .option("--network <name>", "this network of the VM only, by its name in the VM's spec")
     .option("--dry-run", "say what would be done, and change nothing", false)
-    .option("--system-namespace <name>", "where pools without a namespace of their own are", "kube-system")
+    .systemNamespace()
     .addHelpText(
       "after",
       examples(

@@ -1,15 +1,14 @@
 // `holdfast claims install-crd` and `holdfast claims release-finalizers`: the first and the last command about claims in a cluster.
-import { Command } from "commander";
+import type { Command } from "commander";
 
-import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
+import { ClusterCommand, type LookOptions, type ConnectionOptions } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
 interface InstallCrdRequest extends ConnectionOptions {
   readonly dryRun: boolean;
 }
 
-interface ReleaseFinalizersRequest extends ConnectionOptions {
-  readonly systemNamespace: string;
+interface ReleaseFinalizersRequest extends LookOptions {
   readonly dryRun: boolean;
   readonly isConfirmed: boolean;
 }
@@ -21,28 +20,22 @@ export interface ClaimsSetup {
 }
 
 export function installCrdCommand(output: Output, setup: ClaimsSetup): Command {
-  return withConnectionOptions(
-    new Command("install-crd").description(
+  return new ClusterCommand("install-crd")
+    .description(
       "Give the cluster the kind IPAMClaim where it has none. One that is there is left as it is, unless it is an earlier one of ours.",
-    ),
-  )
+    )
     .option("--dry-run", "say what would be done, and write nothing", false)
     .action((request: InstallCrdRequest) => setup.installCrd(request, output));
 }
 
-type ReleaseFlags = ConnectionOptions & {
-  readonly systemNamespace: string;
-  readonly dryRun: boolean;
-  readonly yes: boolean;
-};
+type ReleaseFlags = Omit<ReleaseFinalizersRequest, "isConfirmed"> & { readonly yes: boolean };
 
 export function releaseFinalizersCommand(output: Output, setup: ClaimsSetup): Command {
-  return withConnectionOptions(
-    new Command("release-finalizers").description(
+  return new ClusterCommand("release-finalizers")
+    .description(
       "Before Holdfast is removed: take our finalizer off every claim, and keep the claims with their addresses. Refuses while a controller leads.",
-    ),
-  )
-    .option("--system-namespace <name>", "where the controller's lease is", "kube-system")
+    )
+    .systemNamespace("where the controller's lease is")
     .option("--dry-run", "show which claims would be let go, and write nothing", false)
     .option("--yes", "confirm that nothing keeps these addresses with their VMs any more", false)
     .action(({ yes, ...flags }: ReleaseFlags) => setup.releaseFinalizers({ ...flags, isConfirmed: yes }, output));

@@ -1,15 +1,14 @@
 // `holdfast claims`: which VM has which address, in which state; moving claims to another cluster; taking over those of ipam-extensions.
-import { Command, Option } from "commander";
+import { Command } from "commander";
 
 import { type ClaimDetail, detailLines } from "../check/claims/detail.ts";
 import { type ClaimFilter, type ClaimRow, claimLines } from "../check/claims/table.ts";
 import { type ClaimsSetup, installCrdCommand, releaseFinalizersCommand } from "./claims-setup.ts";
-import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
+import { ClusterCommand, type LookOptions, type Printed } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
-export interface ClaimsRequest extends ConnectionOptions {
-  readonly systemNamespace: string;
+export interface ClaimsRequest extends LookOptions {
   /** Undefined: of all. */
   readonly namespace?: string;
 }
@@ -34,12 +33,7 @@ export interface Claims extends ClaimsSetup {
   takeover(request: TakeoverRequest, output: Output): Promise<void>;
 }
 
-type ListFlags = ConnectionOptions & {
-  readonly systemNamespace: string;
-  readonly namespace?: string;
-  readonly allNamespaces: boolean;
-  readonly output: "text" | "json";
-};
+type ListFlags = ClaimsRequest & Printed & { readonly allNamespaces: boolean };
 
 export function claimsCommand(output: Output, claims: Claims): Command {
   return new Command("claims")
@@ -54,15 +48,15 @@ export function claimsCommand(output: Output, claims: Claims): Command {
 const defaultNamespace = "default";
 
 function listCommand(output: Output, claims: Claims): Command {
-  return scoped(
-    new Command("list").description(
+  return new ClusterCommand("list")
+    .description(
       "Show claims, their VM, addresses, state, and the pods that use them. What `holdfast claims` does. With a name, one claim whole.",
-    ),
-  )
+    )
+    .systemNamespace()
     .argument("[name]", "a claim, as db.blue; or a VM, all of whose claims are shown")
     .option("-n, --namespace <name>", `of this namespace (default: ${defaultNamespace})`)
     .option("-A, --all-namespaces", "of all namespaces", false)
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .printed()
     .addHelpText(
       "after",
       examples(
@@ -89,11 +83,11 @@ function nothing(name: string, namespace: string | undefined): string {
 }
 
 function exportCommand(output: Output, claims: Claims): Command {
-  return scoped(
-    new Command("export").description(
+  return new ClusterCommand("export")
+    .description(
       "Print the claims of VMs with their addresses, for `holdfast adopt --file` in another cluster. Changes nothing.",
-    ),
-  )
+    )
+    .systemNamespace()
     .option("-n, --namespace <name>", "of this namespace (default: of all)")
     .addHelpText(
       "after",
@@ -103,11 +97,11 @@ function exportCommand(output: Output, claims: Claims): Command {
 }
 
 function takeoverCommand(output: Output, claims: Claims): Command {
-  return scoped(
-    new Command("takeover").description(
+  return new ClusterCommand("takeover")
+    .description(
       "Take over the claims of kubevirt/ipam-extensions: hold their addresses, record whose they are, and put our finalizer in place of theirs.",
-    ),
-  )
+    )
+    .systemNamespace()
     .option("-n, --namespace <name>", "of this namespace (default: of all)")
     .option("--dry-run", "say what would be done, and change nothing", false)
     .option("--beside", "although ipam-extensions runs: it makes new claims of its own all the while", false)
@@ -119,14 +113,6 @@ function takeoverCommand(output: Output, claims: Claims): Command {
       ),
     )
     .action((request: TakeoverRequest) => claims.takeover(request, output));
-}
-
-function scoped(command: Command): Command {
-  return withConnectionOptions(command).option(
-    "--system-namespace <name>",
-    "where pools without a namespace of their own are",
-    "kube-system",
-  );
 }
 
 export function examples(...all: readonly (readonly [string, string])[]): string {

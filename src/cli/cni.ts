@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { defaultSocket, defaultSpool } from "../cni/protocol/limits.ts";
 import { install, type ShimSource } from "../cni/shim/install/install.ts";
 import { InstallError } from "../cni/shim/install/plan.ts";
+import { collected } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -35,7 +36,7 @@ function installCommand(output: Output, shims: ShimSource): Command {
     )
     .option("--bin-dir <folder>", "where the runtime looks for plugins", "/opt/cni/bin")
     .option("--name <name>", "what the plugin is called: the `type` of configurations", "holdfast")
-    .option("--also-as <name>", "a further name, as `whereabouts`; may be repeated", repeated, [])
+    .option("--also-as <name>", "a further name, as `whereabouts`; may be repeated", collected, [])
     .option("--socket <path>", `where \`holdfast node\` listens (default: ${defaultSocket})`)
     .option(
       "--spool <folder>",
@@ -66,8 +67,4 @@ async function run(flags: InstallFlags, output: Output, shims: ShimSource): Prom
     }
     throw error;
   }
-}
-
-function repeated(value: string, earlier: readonly string[]): readonly string[] {
-  return [...earlier, value];
 }

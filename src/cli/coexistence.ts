@@ -2,9 +2,8 @@
 import { Command, Option } from "commander";
 
 import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
+import { ClusterCommand, type ConnectionOptions, numberOf } from "./cluster-command.ts";
 import { type CoexistenceOptions, type CoexistenceReport, isWhole, reportLines } from "./coexistence-word.ts";
-import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
-import { numberOf } from "./controller.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -52,8 +51,8 @@ interface Flags extends ConnectionOptions {
   readonly whereaboutsNamespaces: string;
 }
 
-function withFlags(command: Command): Command {
-  return withConnectionOptions(command)
+function withFlags(command: ClusterCommand): ClusterCommand {
+  return command
     .option("--system-namespace <name>", "where pools and the shared state are", "kube-system")
     .option(
       "--whereabouts-namespaces <names>",
@@ -68,7 +67,7 @@ function optionsOf<T extends Flags>({ whereaboutsNamespaces, ...rest }: T) {
 
 function statusCommand(output: Output, coexistence: Coexistence): Command {
   return withFlags(
-    new Command("status").description(
+    new ClusterCommand("status").description(
       "Show the word, what is in force, and signs of whereabouts. What `holdfast coexistence` does.",
     ),
   )
@@ -83,7 +82,7 @@ function statusCommand(output: Output, coexistence: Coexistence): Command {
 type WordFlags = Flags & { readonly dryRun: boolean; readonly timeoutSeconds: string; readonly namespace?: string };
 
 function wordCommand(word: "on" | "off", about: string, output: Output, coexistence: Coexistence): Command {
-  return withFlags(new Command(word).description(about))
+  return withFlags(new ClusterCommand(word).description(about))
     .option(
       "--namespace <name>",
       "where whereabouts keeps its pools, and we ours beside them; on finds it by its workloads (default: where pools are)",

@@ -31,8 +31,9 @@ describe("holdfast controller", () => {
   it.each([
     [["--cooldown-seconds", "45"], { cooldownMs: 45_000 }],
     [["--slice-quarantine-hours", "2"], { sliceQuarantineMs: 7_200_000 }],
-    [["--max-slices-per-namespace", "7"], { cutRules: { slicesPerNamespace: 7, rangesPerDefinition: 16 } }],
-    [["--whereabouts-silent-minutes", "3"], { lookBackMs: 180_000 }],
+    [["--max-slices-per-namespace", "7"], { maxSlicesPerNamespace: 7, maxSlicedRangesPerDefinition: 16 }],
+    [["--trusted-namespaces", "a, b,"], { trustedNamespaces: ["a", "b"] }],
+    [["--whereabouts-silent-minutes", "3"], { whereaboutsSilentMs: 180_000 }],
   ])("%j", async (flags, options) => {
     expect(await optionsOf(...flags)).toMatchObject(options);
   });

@@ -11,6 +11,7 @@ import { type Address, parseAddress } from "../net/address.ts";
 import { NetError } from "../net/error.ts";
 import { intersection, intervalOf, parseBlock, parseRange } from "../net/interval.ts";
 import { parsePrefix, type Prefix } from "../net/prefix.ts";
+import { collected } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -31,8 +32,6 @@ interface ExplainOptions {
   readonly json: boolean;
 }
 
-const collect = (value: string, list: readonly string[]) => [...list, value];
-
 export function explainCommand(output: Output): Command {
   return new Command("explain")
     .description("Say which address of a range a pod would get, and why lower ones were passed over. Needs no cluster.")
@@ -40,9 +39,9 @@ export function explainCommand(output: Output): Command {
     .option("--slice <cidr>", "the part of the range that the pod's node hands out: its slice, or a piece of one")
     .option("--start <address>", "lowest address to hand out")
     .option("--end <address>", "highest address to hand out")
-    .option("--exclude <block>", "address, CIDR or A-B that is never handed out (repeat it for more)", collect, [])
+    .option("--exclude <block>", "address, CIDR or A-B that is never handed out (repeat it for more)", collected, [])
     .option("--gateway <address>", "the gateway, which is reserved")
-    .option("--held <address=namespace/pod>", "an address that a pod has (repeat it for more)", collect, [])
+    .option("--held <address=namespace/pod>", "an address that a pod has (repeat it for more)", collected, [])
     .option("--for <namespace/pod>", "the pod that asks", "default/pod")
     .option("--want <address>", "ask for this address and no other")
     .option("--prefer <address>", "ask for this address, or any")

@@ -1,14 +1,13 @@
 // `holdfast import`: the command. What it does is src/transfer's; the connection comes in bin/transfer.ts.
 import { Command } from "commander";
 
-import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
+import { ClusterCommand, type LookOptions } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
 type ImportSource = "whereabouts" | "host-local" | "spiderpool";
 
-export interface ImportRequest extends ConnectionOptions {
+export interface ImportRequest extends LookOptions {
   readonly source: ImportSource;
-  readonly systemNamespace: string;
   /** Compare only. */
   readonly compare: boolean;
   readonly dryRun: boolean;
@@ -17,44 +16,24 @@ export interface ImportRequest extends ConnectionOptions {
   /** host-local: the folder of the network, /var/lib/cni/networks/NETWORK. */
   readonly folder?: string;
   /** host-local: the node whose folder it is. */
-  readonly node?: string;
+  readonly nodeName?: string;
 }
 
 /** What bin/ wires. */
 export type Import = (request: ImportRequest, output: Output) => Promise<void>;
 
-interface ImportOptions extends ConnectionOptions {
-  systemNamespace: string;
-  compare?: boolean;
-  dryRun?: boolean;
-  definition?: string;
-  folder?: string;
-  nodeName?: string;
-}
-
 export function importCommand(output: Output, work: Import): Command {
-  const action = (source: ImportSource) => (options: ImportOptions) => {
-    const { compare, dryRun, nodeName, ...rest } = options;
-    return work(
-      {
-        ...rest,
-        source,
-        compare: compare === true,
-        dryRun: dryRun === true,
-        ...(nodeName !== undefined && { node: nodeName }),
-      },
-      output,
-    );
-  };
+  const action = (source: ImportSource) => (options: Omit<ImportRequest, "source">) =>
+    work({ ...options, source }, output);
   return new Command("import")
     .description("Take over the addresses that another IPAM has given, without touching a pod.")
     .addCommand(
-      common(new Command("whereabouts"))
+      commandOf("whereabouts")
         .description("Make a record for every entry of whereabouts' pools, where there is none.")
         .action(action("whereabouts")),
     )
     .addCommand(
-      common(new Command("host-local"))
+      commandOf("host-local")
         .description("Take over the files of host-local on this node, into the pool of a definition.")
         .requiredOption("--definition <namespace/name>", "the definition that gives these addresses from now on")
         .requiredOption("--folder <path>", "host-local's folder of the network: /var/lib/cni/networks/NETWORK")
@@ -62,7 +41,7 @@ export function importCommand(output: Output, work: Import): Command {
         .action(action("host-local")),
     )
     .addCommand(
-      common(new Command("spiderpool"))
+      commandOf("spiderpool")
         .description("Take over what Spiderpool's SpiderIPPools and SpiderEndpoints (v2beta1) say is in use.")
         .option(
           "--definition <namespace/name>",
@@ -72,9 +51,9 @@ export function importCommand(output: Output, work: Import): Command {
     );
 }
 
-function common(command: Command): Command {
-  return withConnectionOptions(command)
-    .option("--system-namespace <namespace>", "where whereabouts keeps its pools", "kube-system")
-    .option("--compare", "write nothing: compare what is recorded with what each running pod has")
-    .option("--dry-run", "say what would be taken over, and write nothing");
+function commandOf(name: string): ClusterCommand {
+  return new ClusterCommand(name)
+    .systemNamespace("where whereabouts keeps its pools")
+    .option("--compare", "write nothing: compare what is recorded with what each running pod has", false)
+    .option("--dry-run", "say what would be taken over, and write nothing", false);
 }

@@ -1,5 +1,5 @@
 // `holdfast slices plan`: what a range can carry before anyone applies it. Needs no cluster.
-import { Command, Option } from "commander";
+import { Command } from "commander";
 
 import { countOf } from "../api/fields.ts";
 import { parseIpamConfig } from "../cni/config/ipam-config.ts";
@@ -10,7 +10,7 @@ import { reservationsOf, usableOf } from "../ipam/definition.ts";
 import { difference, type IntervalSet } from "../net/interval-set.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { capacityOf, objectBytesMax, type SizingPlan, sizeFor } from "../slices/plan/capacity.ts";
-import { numberOf } from "./controller.ts";
+import { collected, numberOf, printOption } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -28,7 +28,6 @@ interface Flags {
 
 /** Kubernetes carries 5,000; who asks for more than a million has mistyped. */
 const nodesMax = 1_000_000;
-const collect = (value: string, list: readonly string[]) => [...list, value];
 
 export function planCommand(output: Output): Command {
   return new Command("plan")
@@ -41,9 +40,9 @@ export function planCommand(output: Output): Command {
     .option("--floating <length>", "floating_slice_size: the part that belongs to no node, /20")
     .option("--start <address>", "range_start: lowest address to hand out")
     .option("--end <address>", "range_end: highest address to hand out")
-    .option("--exclude <block>", "address, CIDR or A-B that is never handed out (repeat it for more)", collect, [])
+    .option("--exclude <block>", "address, CIDR or A-B that is never handed out (repeat it for more)", collected, [])
     .option("--l3", "the first and the last address of the network are usable (enable_l3)", false)
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addOption(printOption())
     .action((flags: Flags) => plan(flags, output));
 }
 

@@ -1,16 +1,13 @@
 // `holdfast slices`: which node has which slice and how full they are; what a range can carry; and taking slices from a node that is off.
-import { Command, Option } from "commander";
+import { Command } from "commander";
 
 import { type RangeTable, rangeLines, type TableFilter } from "../check/slices/table.ts";
-import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
-import { numberOf } from "./controller.ts";
-import type { LookOptions } from "./pools.ts";
+import { ClusterCommand, type LookOptions, type Printed } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 import { planCommand } from "./slices-plan.ts";
 import { UsageError } from "./usage-error.ts";
 
-export interface ReleaseRequest extends ConnectionOptions {
-  readonly systemNamespace: string;
+export interface ReleaseRequest extends LookOptions {
   readonly node: string;
   readonly dryRun: boolean;
   readonly isConfirmed: boolean;
@@ -40,28 +37,22 @@ export function slicesCommand(output: Output, slices: Slices): Command {
 }
 
 function listCommand(output: Output, slices: Slices): Command {
-  return systemNamespace(
-    withConnectionOptions(
-      new Command("list").description(
-        "Show which node has which slice of each sliced range: fill, lent, borrowed, draining, fenced, waiting. What `holdfast slices` does.",
-      ),
-    ),
-  )
+  return new ClusterCommand("list")
+    .description(
+      "Show which node has which slice of each sliced range: fill, lent, borrowed, draining, fenced, waiting. What `holdfast slices` does.",
+    )
+    .systemNamespace(leasesPlace)
     .option("--node <name>", "slices of this node only")
     .option("--network <name>", "ranges of this network_name, or of this NodeSlicePool, only")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
-    .action(
-      async ({ output: format, ...options }: LookOptions & TableFilter & { readonly output: "text" | "json" }) => {
-        const tables = await slices.list(options);
-        if (format === "json") output.line(JSON.stringify({ ranges: tables }));
-        else for (const line of linesOf(tables, options)) output.line(line);
-      },
-    );
+    .printed()
+    .action(async ({ output: format, ...options }: LookOptions & TableFilter & Printed) => {
+      const tables = await slices.list(options);
+      if (format === "json") output.line(JSON.stringify({ ranges: tables }));
+      else for (const line of linesOf(tables, options)) output.line(line);
+    });
 }
 
-function systemNamespace(command: Command): Command {
-  return command.option("--system-namespace <name>", "where the Leases and the shared state are", "kube-system");
-}
+const leasesPlace = "where the Leases and the shared state are";
 
 function linesOf(tables: readonly RangeTable[], { node, network }: TableFilter): string[] {
   if (tables.length > 0) return tables.flatMap((table, index) => [...(index > 0 ? [""] : []), ...rangeLines(table)]);
@@ -71,34 +62,22 @@ function linesOf(tables: readonly RangeTable[], { node, network }: TableFilter):
   ];
 }
 
-type ReleaseFlags = ConnectionOptions & {
-  readonly systemNamespace: string;
-  readonly dryRun: boolean;
-  readonly yesTheNodeIsOff: boolean;
-  readonly wait: boolean;
-  readonly observeSeconds: string;
-  readonly timeoutSeconds: string;
-};
+type ReleaseFlags = Omit<ReleaseRequest, "node" | "isConfirmed"> & { readonly yesTheNodeIsOff: boolean };
 
 function releaseCommand(output: Output, slices: Slices): Command {
-  return systemNamespace(
-    withConnectionOptions(
-      new Command("release").description(
-        "Declare a node off: its slices and the addresses of its pods go to others after five minutes of silence. Refuses while the node is heard of.",
-      ),
-    ),
-  )
+  return new ClusterCommand("release")
+    .description(
+      "Declare a node off: its slices and the addresses of its pods go to others after five minutes of silence. Refuses while the node is heard of.",
+    )
+    .systemNamespace(leasesPlace)
     .argument("<node>", "the node's name")
     .option("--yes-the-node-is-off", "confirm that nothing runs on it any more: else addresses are given twice", false)
     .option("--dry-run", "show what would be released, and write nothing", false)
-    .option("--observe-seconds <number>", "how long the node must stay silent under our eyes first", "90")
+    .duration("--observe-seconds", "how long the node must stay silent under our eyes first", 90)
     .option("--no-wait", "do not wait until the controller has removed them")
-    .option("--timeout-seconds <number>", "how long to wait for the controller", "600")
-    .action(async (node: string, flags: ReleaseFlags) => {
+    .duration("--timeout-seconds", "how long to wait for the controller", 600)
+    .action(async (node: string, { yesTheNodeIsOff: isConfirmed, ...flags }: ReleaseFlags) => {
       if (node === "") throw new UsageError("the node has no name: give the one that `holdfast slices` shows.");
-      const { observeSeconds, timeoutSeconds, yesTheNodeIsOff: isConfirmed, ...rest } = flags;
-      const observeMs = 1000 * numberOf("--observe-seconds", observeSeconds, 86_400);
-      const timeoutMs = 1000 * numberOf("--timeout-seconds", timeoutSeconds, 86_400);
-      await slices.release({ ...rest, node, isConfirmed, observeMs, timeoutMs }, output);
+      await slices.release({ ...flags, node, isConfirmed }, output);
     });
 }

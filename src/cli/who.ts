@@ -1,33 +1,29 @@
 // `holdfast who`: who holds an address, or what a pod, a claim or a VM holds, since when and why.
-import { Command, Option } from "commander";
+import type { Command } from "commander";
 
 import { type Answer, answerLines, type Asked, parseAsked } from "../check/who.ts";
-import { withConnectionOptions } from "./connection.ts";
-import type { LookOptions } from "./pools.ts";
+import { ClusterCommand, type LookOptions, type Printed } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
 export type Who = (options: LookOptions, asked: Asked) => Promise<readonly Answer[]>;
 
 export function whoCommand(output: Output, who: Who): Command {
-  return withConnectionOptions(
-    new Command("who").description(
+  return new ClusterCommand("who")
+    .description(
       "Say who holds an address, or which addresses a pod, a claim or a VM holds: since when, on which node, used by which pods, and why.",
-    ),
-  )
+    )
     .argument(
       "<address-or-owner>",
       "10.0.0.7, fd00::7, namespace/name of a pod, claim or VM, or one of the namespace default",
     )
-    .option("--system-namespace <name>", "where pools without a namespace of their own are", "kube-system")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
-    .action(
-      async (text: string, { output: format, ...options }: LookOptions & { readonly output: "text" | "json" }) => {
-        const answers = await who(options, parseAsked(text));
-        if (format === "json") output.line(JSON.stringify({ holds: answers }));
-        else for (const line of answers.flatMap(answerLines)) output.line(line);
-        if (answers.length === 0)
-          throw new UsageError(`nobody holds ${text}, or it is no pod, claim or VM that holds anything.`, 1);
-      },
-    );
+    .systemNamespace()
+    .printed()
+    .action(async (text: string, { output: format, ...options }: LookOptions & Printed) => {
+      const answers = await who(options, parseAsked(text));
+      if (format === "json") output.line(JSON.stringify({ holds: answers }));
+      else for (const line of answers.flatMap(answerLines)) output.line(line);
+      if (answers.length === 0)
+        throw new UsageError(`nobody holds ${text}, or it is no pod, claim or VM that holds anything.`, 1);
+    });
 }

@@ -84,7 +84,7 @@ it("every address that it has given is taken over, once, and none that it took b
         dryRun: false,
         definition: "blue/lan",
         folder: lan,
-        node: "otter",
+        nodeName: "otter",
         ...more,
       },
       { line: (text: string) => void said.push(text), error: (text: string) => void said.push(text) } as never,

@@ -3,12 +3,13 @@
 import { freshMs } from "../../cluster/fencing.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import { columnLines } from "../../log/columns.ts";
+import { CodedError } from "../../net/coded-error.ts";
 import { count } from "./count.ts";
 import type { SliceView } from "./slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
 import { stateOf } from "./table.ts";
 
-export type ReleaseErrorCode =
+type ReleaseErrorCode =
   /** Its Node is Ready, or its daemon has been heard. */
   | "node-alive"
   | "not-confirmed"
@@ -16,15 +17,7 @@ export type ReleaseErrorCode =
   | "not-removed"
   | "called-off";
 
-export class ReleaseError extends Error {
-  readonly code: ReleaseErrorCode;
-
-  constructor(code: ReleaseErrorCode, message: string) {
-    super(message);
-    this.name = "ReleaseError";
-    this.code = code;
-  }
-}
+export class ReleaseError extends CodedError<ReleaseErrorCode> {}
 
 /** Held addresses named for one slice; the rest is counted. A screen has 24 to 60 lines. */
 const namedMax = 10;

@@ -1,6 +1,7 @@
 // Why a command about claims did nothing at all.
+import { CodedError } from "../../net/coded-error.ts";
 
-export type ClaimsErrorCode =
+type ClaimsErrorCode =
   /** The cluster does not have the kind. */
   | "no-kind"
   /** There is no such VM, and no such VMI. */
@@ -19,12 +20,4 @@ export type ClaimsErrorCode =
   | "not-confirmed"
   | "keeps-changing";
 
-export class ClaimsError extends Error {
-  readonly code: ClaimsErrorCode;
-
-  constructor(code: ClaimsErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = "ClaimsError";
-    this.code = code;
-  }
-}
+export class ClaimsError extends CodedError<ClaimsErrorCode> {}

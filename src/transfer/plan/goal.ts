@@ -7,7 +7,7 @@ export const destinations = ["named", "namespaced", "whereabouts"] as const;
  * named: `network_name` set, pools in the system namespace. namespaced: besides, pools in the definition's own namespace.
  * whereabouts: names and namespace that whereabouts uses; `network_name` stays as it is.
  */
-export type Destination = (typeof destinations)[number];
+type Destination = (typeof destinations)[number];
 
 export interface Goal {
   readonly to: Destination;

@@ -1,0 +1,81 @@
+// A command that asks a cluster, and options whose text is read as it is parsed: numbers, times, lists. A wrong one is a UsageError that names it.
+import { Command, Option } from "commander";
+
+import { UsageError } from "./usage-error.ts";
+
+export interface ConnectionOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+}
+
+export interface LookOptions extends ConnectionOptions {
+  readonly systemNamespace: string;
+}
+
+export class ClusterCommand extends Command {
+  constructor(name: string) {
+    super(name);
+    this.option(
+      "--kubeconfig <file>",
+      "how to reach the API server (default: in a pod its service account, else KUBECONFIG)",
+    ).option("--context <name>", "which context of the kubeconfig");
+  }
+
+  systemNamespace(description = "where pools without a namespace of their own are"): this {
+    return this.option("--system-namespace <name>", description, "kube-system");
+  }
+
+  printed(): this {
+    return this.addOption(printOption());
+  }
+
+  number(flag: string, description: string, max: number, standard?: number): this {
+    const option = new Option(`${flag} <number>`, description).argParser((text) => numberOf(flag, text, max));
+    return this.addOption(standard === undefined ? option : option.default(standard));
+  }
+
+  /** `--cooldown-seconds 30` is handed over as `cooldownMs: 30_000`. */
+  duration(flag: string, description: string, standard?: number, longest?: number): this {
+    const { ms, max } = units[/(seconds|minutes|hours)$/.exec(flag)![0] as keyof typeof units];
+    const option = new DurationOption(`${flag} <number>`, description);
+    option.argParser((text) => ms * numberOf(flag, text, longest ?? max));
+    return this.addOption(standard === undefined ? option : option.default(ms * standard, String(standard)));
+  }
+
+  /** With commas. */
+  names(flags: string, description: string, standard: readonly string[]): this {
+    const read = (text: string) => text.split(",").flatMap((each) => each.trim() || []);
+    const option = new Option(flags, description).argParser(read);
+    return this.addOption(option.default(standard, JSON.stringify(standard.join(","))));
+  }
+}
+
+/** A day, a week, a year: who asks for more has mistyped. */
+const units = {
+  seconds: { ms: 1000, max: 86_400 },
+  minutes: { ms: 60_000, max: 10_080 },
+  hours: { ms: 3_600_000, max: 8760 },
+} as const;
+
+class DurationOption extends Option {
+  override attributeName(): string {
+    return super.attributeName().replace(/(Seconds|Minutes|Hours)$/, "Ms");
+  }
+}
+
+export interface Printed {
+  readonly output: "text" | "json";
+}
+
+export function printOption(): Option {
+  return new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text");
+}
+
+export function numberOf(flag: string, text: string, max: number): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (value <= max) return value;
+  throw new UsageError(`${flag} ${JSON.stringify(text)} is no number that it takes: give 0 to ${max}.`);
+}
+
+/** Of an option that may be repeated. */
+export const collected = (value: string, earlier: readonly string[]) => [...earlier, value];
