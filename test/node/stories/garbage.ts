@@ -55,7 +55,7 @@ export function garbageStories(world: GetWorld): void {
     await rig.ask({ command: "DEL", ...own, config });
   });
 
-  it("none of them fails or frees by whatever bytes come", { timeout: 60_000 }, async () => {
+  it("none of them fails or frees by whatever bytes come", async () => {
     const rig = await world().daemon();
     const own = pod("live");
     await given(rig, { ...own, config });
