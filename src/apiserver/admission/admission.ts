@@ -1,7 +1,6 @@
 // Admission: asks the configured webhooks, mutating ones first, one after the other by name; validating ones at the same time.
 // Not done: matchPolicy (rules match the version that was asked for) and reinvocation.
-import { evaluate } from "../cel/evaluate.ts";
-import { CelError, parseCel } from "../cel/parse.ts";
+import { CelError, compile } from "../cel/expression.ts";
 import { valueOf } from "../cel/rules.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { clone, dig, digList, digString, isObject, writeJson } from "../json.ts";
@@ -15,7 +14,7 @@ import type { Reason } from "../status.ts";
 import type { Store } from "../store/store.ts";
 import type { CallWebhook } from "./call.ts";
 import { targetOf } from "./target.ts";
-import { coversRequest, webhooksOf } from "./webhook.ts";
+import { conditionLanguage, coversRequest, webhooksOf } from "./webhook.ts";
 import type { Operation, Webhook } from "./webhook.ts";
 
 const group = "admissionregistration.k8s.io";
@@ -140,14 +139,9 @@ function isMeant(webhook: Webhook, review: Review): boolean {
   if (webhook.conditions.length === 0) return true;
   const { object, before } = review;
   const request = dig(requestOf(review, ""), "request") ?? null;
-  const given: [string, JsonValue][] = [
-    ["object", object ?? null],
-    ["oldObject", before ?? null],
-    ["request", request],
-  ];
-  const scope = new Map(given.map(([name, value]) => [name, valueOf(value)]));
+  const scope = { object: valueOf(object ?? null), oldObject: valueOf(before ?? null), request: valueOf(request) };
   try {
-    return webhook.conditions.every((condition) => evaluate(parseCel(condition), scope) === true);
+    return webhook.conditions.every((condition) => compile(conditionLanguage, condition).evaluate(scope) === true);
   } catch (cause) {
     if (!(cause instanceof CelError)) throw cause;
     if (webhook.isIgnoredOnFailure) return false;

@@ -1,4 +1,5 @@
 // Webhook configurations, parsed: which requests a webhook is asked about.
+import { languageOf } from "../cel/expression.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { dig, digList, digString, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
@@ -67,7 +68,7 @@ export function webhooksOf(configuration: KubeObject): Webhook[] {
 }
 
 /** What the conditions of a webhook speak of. The authorizer is not among it: whoever may speak to this server may do everything. */
-export const conditionVariables: ReadonlySet<string> = new Set(["object", "oldObject", "request"]);
+export const conditionLanguage = languageOf("object", "oldObject", "request");
 
 const includes = (rule: JsonObject, field: string, value: string) => {
   const list = digList(rule, field);

@@ -8,14 +8,11 @@ import { childOf, listTypeOf } from "../schema/schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
-import { beyond, evaluate } from "./evaluate.ts";
-import { Opaque, type Value } from "./functions.ts";
-import { CelError, type Expression, parseCel } from "./parse.ts";
+import { CelError, compile, type Expression, languageOf, type Value } from "./expression.ts";
 
 interface Rule {
   readonly source: string;
-  /** Why it cannot be evaluated: only where the definition was stored by a version of this server that did not look. */
-  readonly fault: string | undefined;
+  /** It has a fault only where the definition was stored by a version of this server that did not look. */
   readonly expression: Expression;
   /** It compares with what was before: it is for updates only. */
   readonly isTransition: boolean;
@@ -26,7 +23,7 @@ interface Rule {
 }
 
 const key = "x-kubernetes-validations";
-const variables: ReadonlySet<string> = new Set(["self", "oldSelf"]);
+const language = languageOf("self", "oldSelf");
 
 /** What is wrong with the rules of one schema, not of those below it. */
 export function ruleErrors(schema: JsonObject, path: string): FieldError[] {
@@ -37,46 +34,33 @@ export function ruleErrors(schema: JsonObject, path: string): FieldError[] {
     return ["rule", "messageExpression"].flatMap((field) => {
       const source = digString(rule, field);
       if (source === undefined) return field === "rule" ? [fieldError.required(`${place}.rule`)] : [];
-      const why = faultOf(source);
+      const why = compile(language, source).fault;
       return why === undefined ? [] : [fieldError.invalid(`${place}.${field}`, source, `compilation failed: ${why}`)];
     });
   });
 }
 
-/** Why it cannot be evaluated here; undefined where it can. */
-export function faultOf(source: string, names: ReadonlySet<string> = variables): string | undefined {
-  try {
-    return beyond(parseCel(source), names);
-  } catch (error) {
-    if (error instanceof CelError) return error.message;
-    throw error;
-  }
-}
-
-/** Parsed once. Key: the schema that has them. */
-const parsed = new WeakMap<Schema, readonly Rule[]>();
+/** Compiled once. Key: the schema that has them. */
+const compiled = new WeakMap<Schema, readonly Rule[]>();
 
 function rulesOf(schema: Schema): readonly Rule[] {
-  const known = parsed.get(schema);
+  const known = compiled.get(schema);
   if (known !== undefined) return known;
   const rules = digList(schema as unknown as JsonObject, key).map((rule): Rule => {
     const source = digString(rule, "rule") ?? "";
-    const given = digString(rule, "messageExpression");
-    const message = given === undefined || faultOf(given) !== undefined ? undefined : given;
-    const fault = faultOf(source);
-    const expression = fault === undefined ? parseCel(source) : ({ kind: "literal", value: false } as const);
+    const expression = compile(language, source);
+    const message = digString(rule, "messageExpression");
     return {
       source,
-      fault,
       expression,
-      isTransition: beyond(expression, new Set(["self"])) !== undefined,
+      isTransition: expression.names.has("oldSelf"),
       message: digString(rule, "message"),
-      messageExpression: message === undefined ? undefined : parseCel(message),
+      messageExpression: message === undefined ? undefined : compile(language, message),
       reason: digString(rule, "reason") ?? "FieldValueInvalid",
       fieldPath: digString(rule, "fieldPath") ?? "",
     };
   });
-  parsed.set(schema, rules);
+  compiled.set(schema, rules);
   return rules;
 }
 
@@ -124,31 +108,23 @@ function partnersOf(schema: Schema, old: JsonValue | undefined): (item: JsonValu
 function broken(rule: Rule, value: JsonValue, old: JsonValue | undefined, schema: Schema, path: string): FieldError[] {
   if (rule.isTransition && (old === undefined || old === null)) return [];
   const isRoot = path === "";
-  const scope = new Map<string, Value>([["self", valueOf(value, schema, isRoot)]]);
-  if (old !== undefined) scope.set("oldSelf", valueOf(old, schema, isRoot));
   const field = `${path}${isRoot ? rule.fieldPath.replace(/^\./, "") : rule.fieldPath}`;
   try {
-    if (rule.fault !== undefined) throw new CelError(rule.fault);
-    if (evaluate(rule.expression, scope) === true) return [];
-    return [refusal(rule, field, value, said(rule, scope))];
+    const self = valueOf(value, schema, isRoot);
+    const scope = old === undefined ? { self } : { self, oldSelf: valueOf(old, schema, isRoot) };
+    if (rule.expression.evaluate(scope) === true) return [];
+    return [refusal(rule.reason, field, value, said(rule, scope))];
   } catch (error) {
     if (!(error instanceof CelError)) throw error;
-    return [
-      refusal(
-        { ...rule, reason: "" },
-        field,
-        value,
-        `rule evaluation error: ${error.message} evaluating rule: ${rule.message ?? rule.source}`,
-      ),
-    ];
+    const detail = `rule evaluation error: ${error.message} evaluating rule: ${rule.message ?? rule.source}`;
+    return [refusal("", field, value, detail)];
   }
 }
 
-function said({ message, messageExpression, source }: Rule, scope: ReadonlyMap<string, Value>): string {
+function said({ message, messageExpression, source }: Rule, scope: Readonly<Record<string, Value>>): string {
   const fallback = message ?? `failed rule: ${source}`;
-  if (messageExpression === undefined) return fallback;
   try {
-    const text = evaluate(messageExpression, scope);
+    const text = messageExpression?.evaluate(scope);
     return typeof text === "string" && text.trim() !== "" ? text : fallback;
   } catch (error) {
     if (error instanceof CelError) return fallback;
@@ -156,37 +132,52 @@ function said({ message, messageExpression, source }: Rule, scope: ReadonlyMap<s
   }
 }
 
-function refusal({ reason }: Pick<Rule, "reason">, field: string, value: JsonValue, detail: string): FieldError {
+function refusal(reason: string, field: string, value: JsonValue, detail: string): FieldError {
   if (reason === "FieldValueForbidden") return fieldError.forbidden(field, detail);
   if (reason === "FieldValueRequired") return fieldError.required(field, detail);
   return fieldError.invalid(field, value, detail);
 }
 
-const opaque: ReadonlySet<string> = new Set(["date-time", "date", "duration", "byte"]);
+/** Key: the format; value: what makes a value of its type out of the text. */
+const conversions: ReadonlyMap<string, Expression> = new Map([
+  ["date-time", compile(language, "timestamp(self)")],
+  ["date", compile(language, "timestamp(self + 'T00:00:00Z')")],
+  ["duration", compile(language, "duration(self)")],
+]);
 
-/** Numbers become what the schema says they are. Of an object's own metadata, rules see its name only. */
+function textIn(self: string, { type, format = "" }: Schema): Value {
+  if (type !== "string") return self;
+  return format === "byte"
+    ? new Uint8Array(Buffer.from(self, "base64"))
+    : (conversions.get(format)?.evaluate({ self }) ?? self);
+}
+
+/** Words of the language, which a field's name is not. */
+const reserved =
+  /^(true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return)$/;
+const marks: Readonly<Record<string, string>> = { __: "underscores", ".": "dot", "-": "dash", "/": "slash" };
+
+/** How rules write the name of a field; the keys of a map are as they are. */
+function fieldName(name: string, schema: Schema | undefined): string {
+  if (schema?.properties === undefined || !Object.hasOwn(schema.properties, name)) return name;
+  if (reserved.test(name)) return `__${name}__`;
+  return name.replaceAll(/__|[./-]/g, (mark) => `__${marks[mark]}__`);
+}
+
+/** Numbers and texts become what the schema says they are. Of an object's own metadata, rules see its name only. */
 export function valueOf(value: JsonValue, schema?: Schema, isRoot = false): Value {
   if (typeof value === "number") return schema?.type === "number" || !Number.isInteger(value) ? value : BigInt(value);
-  if (typeof value === "string") {
-    const format = schema?.type === "string" ? (schema.format ?? "") : "";
-    return opaque.has(format) ? new Opaque(format) : value;
-  }
+  if (typeof value === "string") return schema === undefined ? value : textIn(value, schema);
   if (Array.isArray(value)) return value.map((item) => valueOf(item, schema?.items));
   if (!isObject(value)) return value;
   const fields = new Map<string, Value>();
   for (const [name, item] of Object.entries(value)) {
-    if (item === undefined || (item === null && childOf(schema, name)?.nullable !== true)) continue;
-    if (isRoot && name === "metadata") fields.set(name, namesOf(item));
-    else fields.set(name, valueOf(item, childOf(schema, name)));
+    const child = childOf(schema, name);
+    if (item === undefined || (item === null && child?.nullable !== true)) continue;
+    const isMetadata = isRoot && name === "metadata" && isObject(item);
+    const { name: given, generateName } = isMetadata ? item : {};
+    const shown = isMetadata ? valueOf({ name: given, generateName }) : valueOf(item, child);
+    fields.set(fieldName(name, schema), shown);
   }
   return fields;
-}
-
-function namesOf(metadata: JsonValue): Value {
-  return new Map(
-    ["name", "generateName"].flatMap((name) => {
-      const text = digString(metadata, name);
-      return text === undefined ? [] : [[name, text] as const];
-    }),
-  );
 }

@@ -1,6 +1,6 @@
 // Webhook configurations: defaults, and the checks that keep a bad one from being stored.
-import { conditionVariables } from "../admission/webhook.ts";
-import { faultOf } from "../cel/rules.ts";
+import { conditionLanguage } from "../admission/webhook.ts";
+import { compile } from "../cel/expression.ts";
 import { dig, digList, digString, isObject } from "../json.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
@@ -39,7 +39,7 @@ export const webhookConfiguration: Strategy = {
       }
       digList(webhook, "matchConditions").forEach((condition, position) => {
         const expression = digString(condition, "expression") ?? "";
-        const why = faultOf(expression, conditionVariables);
+        const why = compile(conditionLanguage, expression).fault;
         const place = `${path}.matchConditions[${position}].expression`;
         if (why !== undefined) errors.push(fieldError.invalid(place, expression, `compilation failed: ${why}`));
       });

@@ -73,7 +73,10 @@ const posixClasses: Readonly<Record<string, string>> = {
   punct: "!-\\/:-@\\[-`{-~",
 };
 
-/** Patterns are written in Go's syntax, which differs in flags, anchors, named groups and classes. */
+/** Whether JavaScript reads it otherwise, unless it is translated: flags, anchors, named groups, classes. */
+export const isGoOnly = (pattern: string): boolean => /\(\?[ims]+\)|\[:\w+:\]|\(\?P<|\\[AzpPQ]/.test(pattern);
+
+/** Patterns are written in Go's syntax. */
 function fromGo(source: string): RegExp {
   const [lead = "", flags = ""] = /^\(\?([ims]+)\)/.exec(source) ?? [];
   const body = source

@@ -103,6 +103,20 @@ const rows: readonly Row[] = [
     bad: [{ "a-b": 1, in: 2 }],
   },
   {
+    says: "times",
+    schema: { type: "string", format: "date-time" },
+    rule: "self < timestamp('2030-01-01T00:00:00Z')",
+    good: ["2026-01-01T00:00:00Z"],
+    bad: ["2030-01-01T00:00:00Z"],
+  },
+  {
+    says: "durations",
+    schema: { type: "string", format: "duration" },
+    rule: "self >= duration('1h')",
+    good: ["90m"],
+    bad: ["59m"],
+  },
+  {
     says: "an error that another part outweighs",
     schema: of({ a: integer, b: integer }),
     rule: "self.a / self.b > 1 || self.b == 0",
