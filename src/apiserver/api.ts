@@ -8,18 +8,15 @@ import { randomBytes } from "node:crypto";
 import { type Clock, sleep, timestamp, unrefClock } from "../kube/clock.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../kube/transport/transport.ts";
 import { Admission } from "./admission/admission.ts";
-import { callOverHttps } from "./admission/call.ts";
-import type { CallWebhook } from "./admission/call.ts";
-import { ConnectionLost } from "./faults.ts";
-import type { Faults } from "./faults.ts";
+import { callOverHttps, type CallWebhook } from "./admission/call.ts";
+import { ConnectionLost, type Fault, type Faults } from "./faults.ts";
 import { Caretaker } from "./lifecycle/caretaker.ts";
 import { newUid } from "./names.ts";
 import { Registry } from "./registry/registry.ts";
 import type { User } from "./request/context.ts";
-import { respondJson } from "./request/represent.ts";
 import type { Serving } from "./request/resource-request.ts";
 import type { Stream } from "./request/stream.ts";
-import { Router } from "./router.ts";
+import { respondError, Router } from "./router.ts";
 import { StatusError } from "./status.ts";
 import type { historyLimits } from "./store/history.ts";
 import { Store } from "./store/store.ts";
@@ -77,7 +74,7 @@ export function openApi(options: ApiOptions): Api {
     for (const fault of faults) {
       if (fault.kind === "drop") throw new ConnectionLost();
       if (fault.kind === "delay") await sleep(clock, fault.ms, request.signal ?? new AbortController().signal);
-      if (fault.kind === "refuse") return refusal(fault.status, fault.retryAfterSeconds);
+      if (fault.kind === "refuse") return refusal(fault);
     }
     const response = await router.answer(request, user);
     if (faults.some((fault) => fault.kind === "lose-reply")) throw new ConnectionLost();
@@ -92,13 +89,7 @@ export function openApi(options: ApiOptions): Api {
     closeWatches,
     compact: () => store.compact(),
     settled: () => caretaker.settled(),
-    remember: (key, make) => {
-      const known = store.meta(key);
-      if (known !== undefined) return known;
-      const made = make();
-      store.setMeta(key, made);
-      return made;
-    },
+    remember: (key, make) => store.remember(key, make),
     close: () => {
       closeWatches();
       caretaker.close();
@@ -107,49 +98,26 @@ export function openApi(options: ApiOptions): Api {
   };
 }
 
-function refusal(status: number, retryAfterSeconds: number | undefined): ApiResponse {
+const injected = "an injected fault refused this request";
+const busy = "the server has received too many requests and has asked us to try again later";
+
+function refusal({ status, retryAfterSeconds }: Extract<Fault, { kind: "refuse" }>): ApiResponse {
   const details = retryAfterSeconds === undefined ? undefined : { retryAfterSeconds };
-  const error =
-    status === 429
-      ? new StatusError(
-          429,
-          "TooManyRequests",
-          "the server has received too many requests and has asked us to try again later",
-          details,
-        )
-      : new StatusError(
-          status,
-          status === 503 ? "ServiceUnavailable" : "InternalError",
-          "an injected fault refused this request",
-          details,
-        );
-  const headers = retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
-  return respondJson(status, error.status(), headers);
+  if (status === 429) return respondError(new StatusError(429, "TooManyRequests", busy, details));
+  const reason = status === 503 ? "ServiceUnavailable" : "InternalError";
+  return respondError(new StatusError(status, reason, injected, details));
 }
 
 /** The namespaces that every cluster has. */
-async function makeNamespaces({ store, clock, random }: Serving): Promise<void> {
-  const names = ["default", "kube-system", "kube-public", "kube-node-lease"];
-  const missing = names.filter((name) => store.get({ resource: "/namespaces", namespace: "", name }) === undefined);
-  await Promise.all(
-    missing.map((name) =>
-      store.write((transaction) =>
-        transaction.put(
-          { resource: "/namespaces", namespace: "", name },
-          {
-            kind: "Namespace",
-            apiVersion: "v1",
-            metadata: {
-              name,
-              uid: newUid(random),
-              creationTimestamp: timestamp(clock.wallMs()),
-              labels: { "kubernetes.io/metadata.name": name },
-            },
-            spec: { finalizers: ["kubernetes"] },
-            status: { phase: "Active" },
-          },
-        ),
-      ),
-    ),
-  );
+function makeNamespaces({ store, clock, random }: Serving): Promise<void> {
+  return store.write((transaction) => {
+    for (const name of ["default", "kube-system", "kube-public", "kube-node-lease"]) {
+      const place = { resource: "/namespaces", namespace: "", name };
+      if (transaction.get(place) !== undefined) continue;
+      const labels = { "kubernetes.io/metadata.name": name };
+      const metadata = { name, uid: newUid(random), creationTimestamp: timestamp(clock.wallMs()), labels };
+      const [spec, status] = [{ finalizers: ["kubernetes"] }, { phase: "Active" }];
+      transaction.put(place, { kind: "Namespace", apiVersion: "v1", metadata, spec, status });
+    }
+  });
 }

@@ -1,8 +1,8 @@
 // Discovery: which groups, versions and resources there are, in the old form and the aggregated one.
-import type { JsonObject } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
 import { reviewKinds } from "./registry/builtin.ts";
 import type { Registry } from "./registry/registry.ts";
-import type { Resource } from "./registry/resource.ts";
+import { apiVersion, type Resource } from "./registry/resource.ts";
 
 export const serverVersion: JsonObject = {
   major: "1",
@@ -23,9 +23,10 @@ const subresourceVerbs: Readonly<Record<string, string[]>> = {
   binding: ["create"],
   eviction: ["create"],
 };
-const subresourceKinds: Readonly<Record<string, readonly [string, string, string]>> = {
-  binding: ["", "v1", "Binding"],
-  eviction: ["policy", "v1", "Eviction"],
+/** Where it is not the resource's own. */
+const subresourceKinds: Readonly<Record<string, JsonObject>> = {
+  binding: { group: "", version: "v1", kind: "Binding" },
+  eviction: { group: "policy", version: "v1", kind: "Eviction" },
 };
 
 interface Listed extends Pick<
@@ -40,17 +41,8 @@ const stored = (resource: Resource): Listed => ({
   verbs: resource.storage === "/namespaces" ? verbs.filter((verb) => verb !== "deletecollection") : verbs,
 });
 
-const reviewed = (resource: (typeof reviewKinds)[number]): Listed => ({
-  ...resource,
-  singular: resource.kind.toLowerCase(),
-  verbs: ["create"],
-  shortNames: [],
-  categories: [],
-  subresources: [],
-});
-
 function listedOf(registry: Registry): Listed[] {
-  return [...registry.all().map(stored), ...reviewKinds.map(reviewed)];
+  return [...registry.all().map(stored), ...reviewKinds.map((kind) => ({ ...kind, verbs: ["create"] }))];
 }
 
 function rank(version: string): [number, number, number] {
@@ -68,12 +60,10 @@ function compareVersions(a: string, b: string): number {
 
 /** Key: group; value: its versions, the preferred one first. */
 function groupsOf(registry: Registry): Map<string, string[]> {
-  const groups = new Map<string, Set<string>>();
-  for (const { group, version } of listedOf(registry)) {
-    if (group === "") continue;
-    groups.set(group, (groups.get(group) ?? new Set()).add(version));
-  }
-  return new Map([...groups].map(([group, versions]) => [group, [...versions].sort(compareVersions)]));
+  const groups = Map.groupBy(listedOf(registry), ({ group }) => group);
+  groups.delete("");
+  const versions = (listed: readonly Listed[]) => [...new Set(listed.map(({ version }) => version))];
+  return new Map([...groups].map(([group, listed]) => [group, versions(listed).sort(compareVersions)]));
 }
 
 function groupObject(group: string, versions: readonly string[]): JsonObject {
@@ -104,7 +94,7 @@ export function resourceList(registry: Registry, group: string, version: string)
   return {
     kind: "APIResourceList",
     apiVersion: "v1",
-    groupVersion: group === "" ? version : `${group}/${version}`,
+    groupVersion: apiVersion({ group, version }),
     resources: listed.flatMap(resourceEntries),
   };
 }
@@ -115,22 +105,22 @@ function resourceEntries(resource: Listed): JsonObject[] {
   return [entry as JsonObject].concat(resource.subresources.map((name) => subresourceEntry(resource, name)));
 }
 
+/** An empty list is left out. */
+const filled = <Item extends JsonValue>(list: readonly Item[]) => (list.length === 0 ? undefined : [...list]);
+
 const aliases = ({ shortNames, categories }: Listed): JsonObject => ({
-  ...(shortNames.length === 0 ? {} : { shortNames: [...shortNames] }),
-  ...(categories.length === 0 ? {} : { categories: [...categories] }),
+  shortNames: filled(shortNames),
+  categories: filled(categories),
 });
 
-function subresourceEntry(resource: Listed, name: string): JsonObject {
-  const [group, version, kind] = subresourceKinds[name] ?? ["", "", resource.kind];
-  return {
-    name: `${resource.plural}/${name}`,
-    singularName: "",
-    namespaced: resource.namespaced,
-    ...(version === "" ? {} : { group, version }),
-    kind,
-    verbs: subresourceVerbs[name] ?? ["get"],
-  };
-}
+const subresourceEntry = ({ plural, namespaced, kind }: Listed, name: string): JsonObject => ({
+  name: `${plural}/${name}`,
+  singularName: "",
+  namespaced,
+  kind,
+  ...subresourceKinds[name],
+  verbs: subresourceVerbs[name] ?? ["get"],
+});
 
 /** apidiscovery.k8s.io/v2: everything in two requests. `legacy` is the core group. */
 export function aggregated(registry: Registry, legacy: boolean): JsonObject {
@@ -154,25 +144,20 @@ export function aggregated(registry: Registry, legacy: boolean): JsonObject {
 }
 
 function aggregatedEntry(resource: Listed): JsonObject {
-  const kindOf = (name: string) => {
-    const [group, version, kind] = subresourceKinds[name] ?? [resource.group, resource.version, resource.kind];
-    return { group, version, kind };
-  };
+  const { group, version, kind } = resource;
+  const responseKind = { group, version, kind };
+  const subresources = resource.subresources.map((name) => ({
+    subresource: name,
+    responseKind: subresourceKinds[name] ?? responseKind,
+    verbs: subresourceVerbs[name] ?? ["get"],
+  }));
   return {
     resource: resource.plural,
-    responseKind: { group: resource.group, version: resource.version, kind: resource.kind },
+    responseKind,
     scope: resource.namespaced ? "Namespaced" : "Cluster",
     singularResource: resource.singular,
     verbs: resource.verbs,
     ...aliases(resource),
-    ...(resource.subresources.length === 0
-      ? {}
-      : {
-          subresources: resource.subresources.map((name) => ({
-            subresource: name,
-            responseKind: kindOf(name),
-            verbs: subresourceVerbs[name] ?? ["get"],
-          })),
-        }),
+    subresources: filled(subresources),
   };
 }

@@ -1,6 +1,5 @@
 // Names: which are allowed, and the ones the server makes up.
-import { fieldError } from "./status.ts";
-import type { FieldError } from "./status.ts";
+import { type FieldError, fieldError } from "./status.ts";
 
 const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;

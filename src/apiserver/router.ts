@@ -1,20 +1,17 @@
 // From a request to what answers it: documents, reviews, resources. Every refusal leaves as a Status object.
 import type { ApiRequest, ApiResponse } from "../kube/transport/transport.ts";
 import { aggregated, apiVersions, groupDocument, groupList, resourceList, serverVersion } from "./discovery.ts";
-import type { JsonObject } from "./json.ts";
-import { isObject } from "./json.ts";
+import { isObject, type JsonObject } from "./json.ts";
 import { OpenApi } from "./openapi/documents.ts";
 import { reviewKinds } from "./registry/builtin.ts";
 import { bodyBytesMax, mediaType, parseBody, readBody } from "./request/body.ts";
 import type { Context, User } from "./request/context.ts";
-import { parseResourcePath } from "./request/path.ts";
-import type { ResourcePath } from "./request/path.ts";
+import { parseResourcePath, type ResourcePath } from "./request/path.ts";
 import { jsonOf, protobufType } from "./request/protobuf-body.ts";
 import { respondJson, respondText } from "./request/represent.ts";
-import { answer } from "./request/resource-request.ts";
-import type { Serving } from "./request/resource-request.ts";
+import { answer, type Serving } from "./request/resource-request.ts";
 import { review } from "./request/review.ts";
-import { StatusError, badRequest, methodNotAllowed, noSuchPath } from "./status.ts";
+import { StatusError, badRequest, internalError, messageOf, methodNotAllowed, noSuchPath } from "./status.ts";
 
 export class Router {
   readonly #serving: Serving;
@@ -141,9 +138,5 @@ export function respondError(error: unknown): ApiResponse {
     const retry = error.details?.retryAfterSeconds;
     return respondJson(error.code, error.status(), retry === undefined ? {} : { "retry-after": String(retry) });
   }
-  const said = error instanceof Error ? error.message : String(error);
-  return respondJson(
-    500,
-    new StatusError(500, "InternalError", `Internal error occurred: ${said}`, undefined, { cause: error }).status(),
-  );
+  return respondJson(500, internalError(messageOf(error), error).status());
 }

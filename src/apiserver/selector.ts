@@ -1,6 +1,5 @@
 // Label and field selectors: parsed once per request, then asked for every object.
-import type { JsonValue } from "./json.ts";
-import { digList, digObject, digString } from "./json.ts";
+import { digList, digObject, digString, type JsonValue } from "./json.ts";
 import { badRequest } from "./status.ts";
 
 export interface LabelRequirement {

@@ -1,7 +1,6 @@
 // Every refusal of the API: an error that is also the Status object which the client receives.
 // `code` is the HTTP status, `reason` what a machine decides by, the message a sentence for people.
-import type { JsonObject, JsonValue } from "./json.ts";
-import { writeJson } from "./json.ts";
+import { type JsonObject, type JsonValue, writeJson } from "./json.ts";
 
 export type Reason =
   | "BadRequest"
@@ -113,13 +112,20 @@ export function badRequest(message: string, options?: ErrorOptions): StatusError
 }
 
 export function methodNotAllowed(): StatusError {
-  return new StatusError(
-    405,
-    "MethodNotAllowed",
-    "the server does not allow this method on the requested resource",
-    {},
-  );
+  const message = "the server does not allow this method on the requested resource";
+  return new StatusError(405, "MethodNotAllowed", message, {});
 }
+
+export function unknownFormat(detail: string): StatusError {
+  return new StatusError(415, "UnsupportedMediaType", `the body of the request was in an unknown format - ${detail}`);
+}
+
+/** What went wrong here, not in the request. */
+export function internalError(message: string, cause: unknown, details?: Details): StatusError {
+  return new StatusError(500, "InternalError", `Internal error occurred: ${message}`, details, { cause });
+}
+
+export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 export function expired(message: string): StatusError {
   return new StatusError(410, "Expired", message);
@@ -136,7 +142,7 @@ const shown = (value: JsonValue | undefined) => (value === undefined ? "null" : 
 const wrong = (type: FieldError["type"], field: string, message: string): FieldError => ({ type, field, message });
 
 export const fieldError = {
-  invalid: (field: string, value: JsonValue | undefined, detail: string) =>
+  invalid: (field: string, value: JsonValue | undefined, detail: string): FieldError =>
     wrong("FieldValueInvalid", field, `Invalid value: ${shown(value)}: ${detail}`),
   wrongType: (field: string, found: string, wanted: string) =>
     wrong(
@@ -144,6 +150,10 @@ export const fieldError = {
       field,
       `Invalid value: "${found}": ${field} in body must be of type ${wanted}: "${found}"`,
     ),
+  /** `rule` of a value that a schema speaks of. */
+  against: (field: string, value: JsonValue | undefined, rule: string) =>
+    fieldError.invalid(field, value, `${field} in body ${rule}`),
+  immutable: (field: string, value: JsonValue | undefined) => fieldError.invalid(field, value, "field is immutable"),
   required: (field: string, detail = "") =>
     wrong("FieldValueRequired", field, `Required value${detail === "" ? "" : `: ${detail}`}`),
   unsupported: (field: string, value: JsonValue | undefined, allowed: readonly JsonValue[]) => {

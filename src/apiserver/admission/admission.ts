@@ -2,20 +2,17 @@
 // Not done: matchPolicy (rules match the version that was asked for) and reinvocation.
 import { CelError, compile } from "../cel/expression.ts";
 import { valueOf } from "../cel/rules.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
-import { clone, dig, digList, digString, isObject, writeJson } from "../json.ts";
+import { clone, dig, digList, digString, isObject, type JsonObject, type JsonValue, writeJson } from "../json.ts";
 import { newUid } from "../names.ts";
 import type { KubeObject } from "../object.ts";
 import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
 import type { Context } from "../request/context.ts";
 import { selects } from "../selector.ts";
-import { StatusError, badRequest, forbidden } from "../status.ts";
-import type { Reason } from "../status.ts";
+import { type Reason, StatusError, badRequest, forbidden, internalError, messageOf } from "../status.ts";
 import type { Store } from "../store/store.ts";
 import type { CallWebhook } from "./call.ts";
 import { targetOf } from "./target.ts";
-import { conditionLanguage, coversRequest, webhooksOf } from "./webhook.ts";
-import type { Operation, Webhook } from "./webhook.ts";
+import { conditionLanguage, coversRequest, type Operation, type Webhook, webhooksOf } from "./webhook.ts";
 
 const group = "admissionregistration.k8s.io";
 const storages = {
@@ -53,7 +50,7 @@ export class Admission {
 
   #load(): void {
     const read = (storage: string) =>
-      [...this.#store.collection(storage).list(undefined, "")].flatMap((entry) => webhooksOf(entry.object));
+      [...this.#store.collection(storage).list("")].flatMap((entry) => webhooksOf(entry.object));
     this.#mutating = read(storages.mutating);
     this.#validating = read(storages.validating);
   }
@@ -124,9 +121,9 @@ export class Admission {
       response = responseOf(reply, uid);
     } catch (cause) {
       if (webhook.isIgnoredOnFailure) return undefined;
-      const said = cause instanceof Error ? cause.message : String(cause);
-      const message = `Internal error occurred: failed calling webhook ${JSON.stringify(webhook.name)}: failed to call webhook: ${said}`;
-      throw new StatusError(500, "InternalError", message, { causes: [{ message: said }] }, { cause });
+      const message = messageOf(cause);
+      const whole = `failed calling webhook ${JSON.stringify(webhook.name)}: failed to call webhook: ${message}`;
+      throw internalError(whole, cause, { causes: [{ message }] });
     }
     review.context.warnings.push(...digList(response, "warnings").filter((warning) => typeof warning === "string"));
     if (response["allowed"] !== true) throw denied(webhook, response);
@@ -223,8 +220,7 @@ function patched(webhook: Webhook, object: KubeObject, response: JsonObject): Ku
     const operations = JSON.parse(Buffer.from(patch, "base64").toString("utf8")) as JsonValue;
     return applyJsonPatch(object, parseJsonPatch(operations)) as KubeObject;
   } catch (cause) {
-    const said = cause instanceof Error ? cause.message : String(cause);
-    const message = `Internal error occurred: the patch of webhook ${JSON.stringify(webhook.name)} does not apply: ${said}`;
-    throw new StatusError(500, "InternalError", message, undefined, { cause });
+    const message = `the patch of webhook ${JSON.stringify(webhook.name)} does not apply: ${messageOf(cause)}`;
+    throw internalError(message, cause);
   }
 }

@@ -1,8 +1,7 @@
 // One call of one webhook over HTTPS, its certificate checked against the configuration's caBundle.
 import { request } from "node:https";
 
-import type { JsonObject } from "../json.ts";
-import { isObject } from "../json.ts";
+import { isObject, type JsonObject } from "../json.ts";
 import type { AdmissionTarget } from "./target.ts";
 
 /** A response carries a patch of one object at most: twice the object limit, in base64 (4/3), leaves room for the rest. */

@@ -1,7 +1,6 @@
 // Webhook configurations, parsed: which requests a webhook is asked about.
 import { languageOf } from "../cel/expression.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
-import { dig, digList, digString, isObject, textOf } from "../json.ts";
+import { dig, digList, digString, isObject, type JsonObject, type JsonValue, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Context } from "../request/context.ts";
 

@@ -1,8 +1,6 @@
 // Sets of fields: each field is its path, in the elements by which managedFields (FieldsV1) name the parts of an object.
-import type { JsonObject, JsonValue } from "../json.ts";
-import { canonical, equal, isObject } from "../json.ts";
-import { childOf, listTypeOf } from "../schema/schema.ts";
-import type { Schema } from "../schema/schema.ts";
+import { canonical, equal, isObject, type JsonObject, type JsonValue } from "../json.ts";
+import { childOf, listTypeOf, type Schema } from "../schema/schema.ts";
 import { mapKeys } from "../schema/validate-list.ts";
 
 /** Paths: elements like `f:spec`, `k:{"name":"a"}` and `v:"a"`, joined by the separator. */

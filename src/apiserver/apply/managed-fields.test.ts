@@ -1,5 +1,4 @@
-import { assert, constant, constantFrom, dictionary, letrec, oneof, property } from "fast-check";
-import type { Arbitrary } from "fast-check";
+import { type Arbitrary, assert, constant, constantFrom, dictionary, letrec, oneof, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import type { JsonObject } from "../json.ts";

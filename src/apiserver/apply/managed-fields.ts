@@ -1,13 +1,10 @@
 // metadata.managedFields: who owns which field of an object, after an update and after an apply.
 import { timestamp } from "../../kube/clock.ts";
-import type { JsonObject } from "../json.ts";
-import { equal } from "../json.ts";
+import { equal, type JsonObject } from "../json.ts";
 import type { KubeObject, ManagedFields } from "../object.ts";
 import type { Schema } from "../schema/schema.ts";
-import { StatusError } from "../status.ts";
-import type { Cause } from "../status.ts";
-import { differenceOf, inWords, readFields, statedIn, writeFields } from "./fields.ts";
-import type { Difference, Fields } from "./fields.ts";
+import { type Cause, StatusError } from "../status.ts";
+import { type Difference, differenceOf, type Fields, inWords, readFields, statedIn, writeFields } from "./fields.ts";
 import { mergeApplied, withoutDropped } from "./merge.ts";
 
 /** Who writes, and how. */

@@ -1,11 +1,8 @@
 // The two steps of an apply on the object itself: lay the configuration over it, take away what its manager no longer states.
 // test/conformance/api (apply, apply-lists and the stories) says what must come out.
-import type { JsonObject, JsonValue } from "../json.ts";
-import { assign, isObject, own } from "../json.ts";
-import { childOf } from "../schema/schema.ts";
-import type { Schema } from "../schema/schema.ts";
-import { allIn, elementOf, partsOf, shapeOf, withHolders } from "./fields.ts";
-import type { Fields } from "./fields.ts";
+import { assign, isObject, type JsonObject, type JsonValue, own } from "../json.ts";
+import { childOf, type Schema } from "../schema/schema.ts";
+import { allIn, elementOf, type Fields, partsOf, shapeOf, withHolders } from "./fields.ts";
 
 export function mergeApplied(live: JsonValue | undefined, config: JsonValue, schema: Schema | undefined): JsonValue {
   const shape = shapeOf(config, schema);

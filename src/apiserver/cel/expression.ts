@@ -1,7 +1,13 @@
 // Expressions in CEL (the Common Expression Language): @marcbachmann/cel-js parses, checks and evaluates them (docs/decisions/0018). Here is what
 // it does not do: a bound on the work of one look, functions that Kubernetes adds, and the refusal of patterns that mean something else in Go.
-import type { ASTNode, Environment as Language } from "@marcbachmann/cel-js";
-import { Environment, EvaluationError, ParseError, TypeError as CheckError } from "@marcbachmann/cel-js";
+import {
+  type ASTNode,
+  Environment,
+  type Environment as Language,
+  EvaluationError,
+  ParseError,
+  TypeError as CheckError,
+} from "@marcbachmann/cel-js";
 
 import { isGoOnly, patternOf } from "../schema/validate.ts";
 

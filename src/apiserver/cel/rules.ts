@@ -2,12 +2,9 @@
 //
 // Promised: a rule is evaluated, or the definition that has it is refused; none is passed over in silence. Not promised: the checks of types
 // that the real server makes when a rule is written; what does not fit is found when an object is looked at, and refuses it.
-import type { JsonObject, JsonValue } from "../json.ts";
-import { digList, digString, isObject, own } from "../json.ts";
-import { childOf, listTypeOf } from "../schema/schema.ts";
-import type { Schema } from "../schema/schema.ts";
-import { fieldError } from "../status.ts";
-import type { FieldError } from "../status.ts";
+import { digList, digString, isObject, type JsonObject, type JsonValue, own } from "../json.ts";
+import { childOf, listTypeOf, type Schema } from "../schema/schema.ts";
+import { type FieldError, fieldError } from "../status.ts";
 import { CelError, compile, type Expression, languageOf, type Value } from "./expression.ts";
 
 interface Rule {

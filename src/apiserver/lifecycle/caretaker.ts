@@ -6,11 +6,9 @@ import type { KubeObject, OwnerReference } from "../object.ts";
 import { conditionOf, crdFinalizer, crdStorage, resourcesOf } from "../registry/crd.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Resource } from "../registry/resource.ts";
-import { foregroundFinalizer, orphanFinalizer, removeNow } from "../request/delete.ts";
-import type { DeleteOptions } from "../request/delete.ts";
+import { type DeleteOptions, foregroundFinalizer, orphanFinalizer, removeNow } from "../request/delete.ts";
 import { isFinished } from "../request/write.ts";
-import type { Change, Entry, StoredPlace } from "../store/entry.ts";
-import { keyOf } from "../store/entry.ts";
+import { type Change, type Entry, idOf, type StoredPlace } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
 import { expireEvents } from "./event-expiry.ts";
@@ -75,7 +73,7 @@ export class Caretaker {
   }
 
   #add(place: StoredPlace): void {
-    this.#queue.set(`${place.resource} ${keyOf(place.namespace, place.name)}`, place);
+    this.#queue.set(idOf(place), place);
   }
 
   #start(): void {
@@ -203,17 +201,17 @@ export class Caretaker {
 
   #emptyDefinition(transaction: Transaction, entry: Entry): void {
     const [resource] = resourcesOf(entry.object);
-    const left = resource === undefined ? 0 : this.#deleteAll(transaction, [resource], undefined);
+    const left = resource === undefined ? 0 : this.#deleteAll(transaction, [resource], "");
     if (left === 0) dropFinalizer(transaction, entry, crdFinalizer);
     else reportTerminating(transaction, entry, this.#clock.wallMs());
   }
 
   /** How many objects are still there afterwards, held by finalizers or beyond what one pass takes. */
-  #deleteAll(transaction: Transaction, resources: readonly Resource[], namespace: string | undefined): number {
+  #deleteAll(transaction: Transaction, resources: readonly Resource[], namespace: string): number {
     let left = 0;
     let done = 0;
     for (const resource of resources) {
-      for (const entry of this.#store.collection(resource.storage).list(namespace, "")) {
+      for (const entry of this.#store.collection(resource.storage).list(namespace)) {
         const now = transaction.get(entry);
         if (now === undefined) continue;
         if (now.object.metadata.deletionTimestamp !== undefined || done >= passMax) left++;

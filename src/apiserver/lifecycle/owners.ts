@@ -1,7 +1,6 @@
 // Who depends on whom: for each uid that some owner reference names, the objects that name it.
 import type { OwnerReference } from "../object.ts";
-import type { Change, Entry, StoredPlace } from "../store/entry.ts";
-import { keyOf } from "../store/entry.ts";
+import { type Change, type Entry, idOf, type StoredPlace } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
 
 export class Owners {
@@ -44,8 +43,6 @@ export class Owners {
     }
   }
 }
-
-const idOf = (place: StoredPlace) => `${place.resource} ${keyOf(place.namespace, place.name)}`;
 
 /** Most objects have no owner: their text tells without parsing it. */
 export function ownersOf(entry: Entry): readonly OwnerReference[] {

@@ -3,13 +3,11 @@
 import { createHash } from "node:crypto";
 
 import type { ApiResponse } from "../../kube/transport/transport.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
-import { isObject } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Registry } from "../registry/registry.ts";
-import type { Resource } from "../registry/resource.ts";
 import { respondText } from "../request/represent.ts";
 import { noSuchPath } from "../status.ts";
-import { definitionsOf, withReferences, writtenPaths } from "./model.ts";
+import { definitionsOf, rootOf, withReferences, writtenPaths } from "./model.ts";
 import { encodeV2 } from "./protobuf.ts";
 
 // What is asked for has an @ in it, which media types may not have: the real server answers with a dot instead, and clients insist on it.
@@ -57,18 +55,14 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
+const info = { title: "Holdfast embedded API", version: "v1.36.3" };
+
 const beyondV2 = new Set(["nullable", "anyOf", "oneOf", "not", "allOf", "x-kubernetes-validations"]);
 
 function documentV2(registry: Registry): JsonObject {
-  const definitions: JsonObject = {};
-  for (const [name, schema] of Object.entries(definitionsOf(registry))) {
-    definitions[name] = withReferences(reduced(schema), "#/definitions/");
-  }
-  const paths = writtenPaths(registry.all(), {
-    parameter: { type: "string", uniqueItems: true },
-    answer: () => ({}),
-  });
-  return { swagger: "2.0", info: { title: "Holdfast embedded API", version: "v1.36.3" }, paths, definitions };
+  const definitions = mapped(definitionsOf(registry), (schema) => withReferences(reduced(schema), "#/definitions/"));
+  const form = { parameter: { type: "string", uniqueItems: true }, answer: () => ({}) };
+  return { swagger: "2.0", info, paths: writtenPaths(registry.all(), form), definitions };
 }
 
 /** A field of two types, or of unknown content, has no type in v2: clients then accept anything there. */
@@ -76,30 +70,20 @@ function reduced(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(reduced);
   if (!isObject(value)) return value;
   const copy: JsonObject = {};
-  const isOpen = value["x-kubernetes-preserve-unknown-fields"] === true;
   const isMixed = value["x-kubernetes-int-or-string"] === true;
   for (const [key, item] of Object.entries(value)) {
     if (item === undefined) continue;
-    if (key === "properties" && isObject(item)) copy[key] = mapValues(item);
+    if (key === "properties" && isObject(item)) copy[key] = mapped(item, reduced);
     else if (!beyondV2.has(key) && !(isMixed && key === "type"))
       copy[key] = key === "default" || key === "enum" ? item : reduced(item);
   }
-  if (isOpen) {
-    delete copy["properties"];
-    delete copy["required"];
-    delete copy["type"];
-  }
-  return copy;
+  if (value["x-kubernetes-preserve-unknown-fields"] !== true) return copy;
+  const { properties: _properties, required: _required, type: _type, ...open } = copy;
+  return open;
 }
 
-function mapValues(properties: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(properties).map(([key, item]) => [key, item === undefined ? {} : reduced(item)]),
-  );
-}
-
-/** `api/v1` or `apis/GROUP/VERSION`. */
-const rootOf = ({ group, version }: Resource) => (group === "" ? `api/${version}` : `apis/${group}/${version}`);
+const mapped = (values: JsonObject, change: (value: JsonValue) => JsonValue): JsonObject =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value ?? {})]));
 
 function indexV3(registry: Registry): JsonObject {
   const paths: JsonObject = {};
@@ -116,20 +100,13 @@ function indexV3(registry: Registry): JsonObject {
 function documentV3(registry: Registry, root: string): JsonObject | undefined {
   const resources = registry.all().filter((resource) => rootOf(resource) === root);
   if (resources.length === 0) return undefined;
-  const schemas: JsonObject = {};
-  for (const [name, schema] of Object.entries(definitionsOf(registry, resources))) {
-    schemas[name] = withReferences(schema, "#/components/schemas/");
-  }
+  const named = definitionsOf(registry, resources);
+  const schemas = mapped(named, (schema) => withReferences(schema, "#/components/schemas/"));
   const paths = writtenPaths(resources, {
     parameter: { schema: { type: "string", uniqueItems: true } },
     answer: ({ definition }) => ({
       content: { "application/json": { schema: { $ref: `#/components/schemas/${definition}` } } },
     }),
   });
-  return {
-    openapi: "3.0.0",
-    info: { title: "Holdfast embedded API", version: "v1.36.3" },
-    paths,
-    components: { schemas },
-  };
+  return { openapi: "3.0.0", info, paths, components: { schemas } };
 }

@@ -1,8 +1,7 @@
 // What the OpenAPI documents say, before it is written in one of their forms: the kinds' shapes and the paths of the resources.
-import type { JsonObject, JsonValue } from "../json.ts";
-import { clone, isObject } from "../json.ts";
+import { clone, isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Registry } from "../registry/registry.ts";
-import type { Resource } from "../registry/resource.ts";
+import { apiVersion, type Resource } from "../registry/resource.ts";
 import { builtinDefinitions, objectMetaDefinition } from "../schema/builtin.ts";
 
 interface Operation {
@@ -57,10 +56,12 @@ export function writtenPaths(resources: readonly Resource[], form: Form): JsonOb
   return paths;
 }
 
+/** `api/v1` or `apis/GROUP/VERSION`. */
+export const rootOf = (resource: Resource) => `${resource.group === "" ? "api" : "apis"}/${apiVersion(resource)}`;
+
 function pathsOf(resources: readonly Resource[]): Path[] {
   return resources.flatMap((resource) => {
-    const root = resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
-    const collection = `${root}/${resource.namespaced ? "namespaces/{namespace}/" : ""}${resource.plural}`;
+    const collection = `/${rootOf(resource)}/${resource.namespaced ? "namespaces/{namespace}/" : ""}${resource.plural}`;
     const paths: Path[] = [
       { path: collection, resource, operations: collectionOperations },
       { path: `${collection}/{name}`, resource, operations: objectOperations },
@@ -83,11 +84,9 @@ export function definitionsOf(
     const given =
       resource.custom === undefined ? builtinDefinitions()[resource.definition] : customDefinition(resource);
     const definition: JsonObject = isObject(given) ? { ...given } : { type: "object" };
-    definition["description"] ??=
-      `${resource.kind} (${resource.group === "" ? "core" : resource.group}/${resource.version}), as served by the embedded API of Holdfast.`;
-    definition["x-kubernetes-group-version-kind"] = [
-      { group: resource.group, version: resource.version, kind: resource.kind },
-    ];
+    const { group, version, kind } = resource;
+    definition["description"] ??= `${kind} (${group || "core"}/${version}), as served by the embedded API of Holdfast.`;
+    definition["x-kubernetes-group-version-kind"] = [{ group, version, kind }];
     found[resource.definition] = definition;
     collectReferences(definition, queue);
   }

@@ -2,8 +2,7 @@
 // Only the fields that this server's document has are written; the numbers are those of OpenAPIv2.proto.
 import { stringify } from "yaml";
 
-import type { JsonObject, JsonValue } from "../json.ts";
-import { digObject, isObject } from "../json.ts";
+import { digObject, isObject, type JsonObject, type JsonValue } from "../json.ts";
 
 class Message {
   readonly #parts: Uint8Array[] = [];

@@ -1,6 +1,5 @@
 // RFC 6902, with the real server's habits: `test` with a null value passes where nothing is, `add` to an existing key overwrites it.
-import type { JsonValue } from "../json.ts";
-import { assign, clone, equal, isObject, writeJson } from "../json.ts";
+import { assign, clone, equal, isObject, type JsonValue, writeJson } from "../json.ts";
 import { StatusError, badRequest } from "../status.ts";
 
 /** The real server's own bound; it keeps one request from growing an object step by step without end. */

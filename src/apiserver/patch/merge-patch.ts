@@ -1,6 +1,5 @@
 // RFC 7386: an object is merged key by key, null deletes, everything else replaces.
-import type { JsonObject, JsonValue } from "../json.ts";
-import { assign, isObject, own } from "../json.ts";
+import { assign, isObject, type JsonObject, type JsonValue, own } from "../json.ts";
 
 export function applyMergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (!isObject(patch)) return patch;

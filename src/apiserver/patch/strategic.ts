@@ -1,9 +1,7 @@
 // Strategic merge patch: a merge patch in which lists are merged by the key that the kind's schema names, and directives
 // (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/<list>`, `$setElementOrder/<list>`) say what a value cannot.
-import type { JsonObject, JsonValue } from "../json.ts";
-import { assign, canonical, isObject, own } from "../json.ts";
-import { childOf } from "../schema/schema.ts";
-import type { Schema } from "../schema/schema.ts";
+import { assign, canonical, isObject, type JsonObject, type JsonValue, own } from "../json.ts";
+import { childOf, type Schema } from "../schema/schema.ts";
 import { badRequest } from "../status.ts";
 
 export function applyStrategicPatch(target: JsonObject, patch: JsonObject, schema: Schema | undefined): JsonObject {

@@ -1,8 +1,7 @@
 // The table of built-in kinds. Most are only stored; what more some of them do is in lifecycle/ and registry/strategy.ts.
-import type { NameRule } from "../names.ts";
+import type { KubeObject } from "../object.ts";
 import { builtinSchema } from "../schema/builtin.ts";
-import { eventConversion } from "./event-conversion.ts";
-import type { Resource } from "./resource.ts";
+import { apiVersion, type Resource } from "./resource.ts";
 
 /** Columns: plural, kind, scope (N namespaced, C cluster), short names, subresources, marks. */
 type Row = readonly [string, string, "N" | "C", string?, string?, string?];
@@ -108,12 +107,34 @@ const definitionPackages: Readonly<Record<string, string>> = {
   "rbac.authorization.k8s.io": "io.k8s.api.rbac",
 };
 
-const split = (list: string | undefined) => (list === undefined || list === "" ? [] : list.split(","));
+/** core/v1 and events.k8s.io/v1 are two views of the same events, kept in the core form. Core name, new name. */
+const eventFields: readonly (readonly [string, string])[] = [
+  ["involvedObject", "regarding"],
+  ["message", "note"],
+  ["reportingComponent", "reportingController"],
+  ["source", "deprecatedSource"],
+  ["firstTimestamp", "deprecatedFirstTimestamp"],
+  ["lastTimestamp", "deprecatedLastTimestamp"],
+  ["count", "deprecatedCount"],
+];
 
-function ruleOf(marks: string): NameRule {
-  if (marks.includes("l")) return "label";
-  return marks.includes("p") ? "path" : "subdomain";
+function renamed(event: KubeObject, version: string, from: 0 | 1, to: 0 | 1): KubeObject {
+  const result: KubeObject = { ...event, apiVersion: version };
+  for (const names of eventFields) {
+    const { [names[from]]: value } = result;
+    if (value === undefined) continue;
+    delete result[names[from]];
+    result[names[to]] = value;
+  }
+  return result;
 }
+
+const eventConversion: NonNullable<Resource["convert"]> = {
+  toStorage: (event) => renamed(event, "v1", 1, 0),
+  fromStorage: (event) => renamed(event, "events.k8s.io/v1", 0, 1),
+};
+
+const split = (list: string | undefined) => (list === undefined || list === "" ? [] : list.split(","));
 
 function resourceOf(group: string, version: string, row: Row): Resource {
   const [plural, kind, scope, shortNames, subresources, marks = ""] = row;
@@ -133,11 +154,11 @@ function resourceOf(group: string, version: string, row: Row): Resource {
     shortNames: split(shortNames),
     subresources: split(subresources),
     categories: [...(marks.includes("a") ? ["all"] : []), ...(marks.includes("x") ? ["api-extensions"] : [])],
-    storageVersion: isNewEvent ? "v1" : apiVersionFor(group, version),
+    storageVersion: isNewEvent ? "v1" : apiVersion({ group, version }),
     get schema() {
       return builtinSchema(definition);
     },
-    nameRule: ruleOf(marks),
+    nameRule: marks.includes("l") ? "label" : marks.includes("p") ? "path" : "subdomain",
     generation: marks.includes("g"),
     unconditionalUpdate: !marks.includes("c"),
     selectableFields: selectable[storage] ?? {},
@@ -145,10 +166,6 @@ function resourceOf(group: string, version: string, row: Row): Resource {
     ...(isNewEvent ? { convert: eventConversion } : {}),
     ...(marks.includes("d") ? { returnsDeleted: true as const } : {}),
   };
-}
-
-function apiVersionFor(group: string, version: string): string {
-  return group === "" ? version : `${group}/${version}`;
 }
 
 export const builtinResources: readonly Resource[] = Object.entries(tables).flatMap(([groupVersion, rows]) => {
@@ -168,6 +185,10 @@ export const reviewKinds = [
   group,
   version: "v1",
   plural: `${kind.toLowerCase()}s`,
+  singular: kind.toLowerCase(),
   kind,
   namespaced: kind.startsWith("Local"),
+  shortNames: [],
+  categories: [],
+  subresources: [],
 }));

@@ -1,10 +1,18 @@
 // What the API does with a CustomResourceDefinition itself: defaults, checks, and the conditions that say whether it is served.
 import { timestamp } from "../../kube/clock.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
-import { dig, digList, digObject, digString, equal, isObject, textOf } from "../json.ts";
+import {
+  dig,
+  digList,
+  digObject,
+  digString,
+  equal,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  textOf,
+} from "../json.ts";
 import type { KubeObject } from "../object.ts";
-import { fieldError } from "../status.ts";
-import type { FieldError } from "../status.ts";
+import { type FieldError, fieldError } from "../status.ts";
 import { conditionOf } from "./crd.ts";
 import { structuralErrors } from "./structural.ts";
 

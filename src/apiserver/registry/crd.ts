@@ -1,6 +1,5 @@
 // From a CustomResourceDefinition to the resources it brings, one per served version.
-import type { JsonObject } from "../json.ts";
-import { dig, digList, digObject, digString, isObject, textOf } from "../json.ts";
+import { dig, digList, digObject, digString, isObject, type JsonObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { objectMetaSchema } from "../schema/builtin.ts";
 import type { Schema } from "../schema/schema.ts";

@@ -1,9 +1,7 @@
 // ConfigMaps and Secrets: what they may hold, how much of it, and when it may not change any more.
-import type { JsonValue } from "../json.ts";
-import { assign, dig, digObject, equal, isObject, textOf } from "../json.ts";
+import { assign, dig, digObject, equal, isObject, type JsonValue, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
-import { fieldError } from "../status.ts";
-import type { FieldError } from "../status.ts";
+import { type FieldError, fieldError } from "../status.ts";
 import type { Strategy } from "./strategy.ts";
 
 /** The data of a secret or configmap together; the real server's limit. */

@@ -1,6 +1,5 @@
 // What the real server fills into the spec of a pod, and into the template of one.
-import type { JsonObject } from "../json.ts";
-import { digList, digObject, isObject } from "../json.ts";
+import { digList, digObject, isObject, type JsonObject } from "../json.ts";
 
 const objects = (value: JsonObject, ...path: string[]) => digList(value, ...path).filter(isObject);
 

@@ -1,9 +1,7 @@
 // Pods: the defaults that clients rely on, the first status, and what of a pod may change.
-import type { JsonObject } from "../json.ts";
-import { clone, digList, digObject, digString, equal, isObject } from "../json.ts";
+import { clone, digList, digObject, digString, equal, isObject, type JsonObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
-import { fieldError } from "../status.ts";
-import type { FieldError } from "../status.ts";
+import { type FieldError, fieldError } from "../status.ts";
 import { defaultPodSpec, defaultTolerations } from "./pod-defaults.ts";
 
 export function defaultPod(pod: KubeObject): void {

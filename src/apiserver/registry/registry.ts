@@ -2,8 +2,7 @@
 import type { Store } from "../store/store.ts";
 import { builtinResources } from "./builtin.ts";
 import { crdStorage, resourcesOf } from "./crd.ts";
-import { apiVersion as versionOf } from "./resource.ts";
-import type { Resource } from "./resource.ts";
+import { apiVersion as versionOf, type Resource } from "./resource.ts";
 
 export class Registry {
   readonly #store: Store;

@@ -5,15 +5,12 @@ import type { KubeObject } from "../object.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Subject } from "../status.ts";
 
-interface Column extends JsonObject {
+export interface PrinterColumn extends JsonObject {
   name: string;
   type: string;
   format?: string;
   description?: string;
   priority?: number;
-}
-
-export interface PrinterColumn extends Column {
   jsonPath: string;
 }
 
@@ -59,6 +56,6 @@ interface CustomTraits {
   readonly schemaRevision: number;
 }
 
-export function apiVersion(resource: Resource): string {
-  return resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
+export function apiVersion({ group, version }: Pick<Resource, "group" | "version">): string {
+  return group === "" ? version : `${group}/${version}`;
 }

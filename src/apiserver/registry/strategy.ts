@@ -1,11 +1,9 @@
 // What the API does for some built-in kinds beyond storing them: defaults, initial status, checks.
-import type { JsonObject } from "../json.ts";
-import { clone, dig, digList, digObject, digString, equal, isObject } from "../json.ts";
+import { clone, dig, digList, digObject, digString, equal, isObject, type JsonObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { applyMergePatch } from "../patch/merge-patch.ts";
 import { selects } from "../selector.ts";
-import { fieldError } from "../status.ts";
-import type { FieldError } from "../status.ts";
+import { type FieldError, fieldError } from "../status.ts";
 import { defaultCrd, validateCrd } from "./crd-strategy.ts";
 import { crdStorage } from "./crd.ts";
 import { configMap, secret } from "./data-strategy.ts";

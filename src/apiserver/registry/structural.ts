@@ -1,10 +1,8 @@
 // Whether a CRD's schema is structural: every field has a type, and logic only restricts what the structure declares.
 import { ruleErrors } from "../cel/rules.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
-import { digList, digObject, isObject } from "../json.ts";
+import { digList, digObject, isObject, type JsonObject, type JsonValue } from "../json.ts";
 import { validate } from "../schema/validate.ts";
-import { fieldError } from "../status.ts";
-import type { FieldError } from "../status.ts";
+import { type FieldError, fieldError } from "../status.ts";
 
 /** Deep enough for every schema seen (Pod templates reach 14), shallow enough for the stack. */
 const depthMax = 64;

@@ -2,8 +2,7 @@
 import { conditionLanguage } from "../admission/webhook.ts";
 import { compile } from "../cel/expression.ts";
 import { dig, digList, digString, isObject } from "../json.ts";
-import { fieldError } from "../status.ts";
-import type { FieldError } from "../status.ts";
+import { type FieldError, fieldError } from "../status.ts";
 import type { Strategy } from "./strategy.ts";
 
 export const webhookConfiguration: Strategy = {

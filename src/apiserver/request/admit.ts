@@ -12,8 +12,7 @@ import { applyDefaults } from "../schema/defaults.ts";
 import { duplicateFields } from "../schema/duplicates.ts";
 import { prune, pruneMetadata } from "../schema/prune.ts";
 import { validate } from "../schema/validate.ts";
-import { badRequest, fieldError, invalid } from "../status.ts";
-import type { StatusError, FieldError } from "../status.ts";
+import { badRequest, type FieldError, fieldError, invalid, type StatusError } from "../status.ts";
 import type { FieldValidation } from "./context.ts";
 
 function undecodable(resource: Resource, detail: string, options?: ErrorOptions): StatusError {

@@ -2,22 +2,21 @@
 import { parse } from "yaml";
 
 import { endOfString } from "../../kube/cache/managed-fields.ts";
-import type { JsonValue } from "../json.ts";
-import { digString, isObject, parseJson, textOf } from "../json.ts";
+import { digString, isObject, type JsonValue, parseJson, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
-import type { Resource } from "../registry/resource.ts";
-import { apiVersion } from "../registry/resource.ts";
-import { StatusError, badRequest, fieldError, invalid } from "../status.ts";
+import { apiVersion, type Resource } from "../registry/resource.ts";
+import { StatusError, badRequest, fieldError, invalid, messageOf, unknownFormat } from "../status.ts";
 
 /** The real server's limit on a request's body. */
 export const bodyBytesMax = 3 * 1024 * 1024;
 
+export const tooLarge = () =>
+  new StatusError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`);
+
 export function readBody(body: Uint8Array | string | undefined): string {
   if (body === undefined) return "";
   const size = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
-  if (size > bodyBytesMax) {
-    throw new StatusError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`);
-  }
+  if (size > bodyBytesMax) throw tooLarge();
   return typeof body === "string" ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
 }
 
@@ -48,13 +47,13 @@ function readValue(text: string, type: string): JsonValue {
     if (!yamlTypes.has(type) || text.trimStart().startsWith("{")) return parseJson(text);
   } catch (cause) {
     if (!yamlTypes.has(type))
-      throw badRequest(`couldn't get version/kind; json parse error: ${said(cause)}`, { cause });
+      throw badRequest(`couldn't get version/kind; json parse error: ${messageOf(cause)}`, { cause });
   }
   try {
     // Aliases are bounded so that a small text cannot unfold into a huge object.
     return parse(text, { maxAliasCount: 100 }) as JsonValue;
   } catch (cause) {
-    throw badRequest(`error parsing YAML: ${said(cause)}`, { cause });
+    throw badRequest(`error parsing YAML: ${messageOf(cause)}`, { cause });
   }
 }
 
@@ -77,16 +76,10 @@ function refuseDeep(text: string): void {
   }
 }
 
-const said = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause));
-
 /** The object in a create or update, its kind checked against the path's. */
 export function parseObject(text: string, type: string, resource: Resource): KubeObject {
   if (type !== "" && type !== "application/json" && type !== "application/yaml") {
-    throw new StatusError(
-      415,
-      "UnsupportedMediaType",
-      "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml",
-    );
+    throw unknownFormat("accepted media types include: application/json, application/yaml");
   }
   return asObject(parseBody(text, type), resource);
 }

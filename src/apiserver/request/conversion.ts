@@ -1,8 +1,7 @@
 // Between the version a client speaks and the one that is stored.
 import { clone, writeJson } from "../json.ts";
 import type { KubeObject } from "../object.ts";
-import type { Resource } from "../registry/resource.ts";
-import { apiVersion } from "../registry/resource.ts";
+import { apiVersion, type Resource } from "../registry/resource.ts";
 import { applyDefaults } from "../schema/defaults.ts";
 import { prune } from "../schema/prune.ts";
 import type { Entry } from "../store/entry.ts";

@@ -1,18 +1,15 @@
 // Deletion of one object: preconditions, grace, finalizers, and what shall become of its dependents.
 import { timestamp } from "../../kube/clock.ts";
-import type { JsonObject } from "../json.ts";
-import { dig, digList, digString } from "../json.ts";
+import { dig, digList, digString, type JsonObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { crdFinalizer } from "../registry/crd.ts";
 import type { Resource } from "../registry/resource.ts";
 import { conflict, fieldError, forbidden, invalidOptions, notFound } from "../status.ts";
 import type { Entry, StoredPlace } from "../store/entry.ts";
 import type { Transaction } from "../store/transaction.ts";
-import { isDryRun, placeOf } from "./context.ts";
-import type { Context } from "./context.ts";
+import { type Context, isDryRun, placeOf } from "./context.ts";
 import { fromStorage } from "./conversion.ts";
-import { isFinished } from "./write.ts";
-import type { Writing } from "./write.ts";
+import { isFinished, type Writing } from "./write.ts";
 
 export const orphanFinalizer = "orphan";
 export const foregroundFinalizer = "foregroundDeletion";

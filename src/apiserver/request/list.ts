@@ -1,7 +1,6 @@
 // Lists: a snapshot at one revision, paged by limit and continue; every page is of the same snapshot or the answer is 410.
 import { badRequest, expired } from "../status.ts";
-import type { Entry } from "../store/entry.ts";
-import { keyOf } from "../store/entry.ts";
+import { type Entry, keyOf } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
 import type { Context } from "./context.ts";
 import { filterOf } from "./filter.ts";
@@ -95,10 +94,9 @@ function page(
   past: Map<string, Entry | undefined> | undefined,
 ): Page {
   const filter = filterOf(context);
-  const namespace = context.namespace === "" ? undefined : context.namespace;
   const entries: Entry[] = [];
   let remaining = 0;
-  for (const entry of store.collection(context.resource.storage).list(namespace, from.after, past)) {
+  for (const entry of store.collection(context.resource.storage).list(context.namespace, from.after, past)) {
     if (filter !== undefined && !filter(entry)) continue;
     if (limit === 0 || entries.length < limit) entries.push(entry);
     else remaining++;

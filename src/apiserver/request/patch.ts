@@ -1,33 +1,31 @@
 // PATCH: which of the four kinds, and the change that it asks for.
 import { duplicateIn } from "../apply/fields.ts";
-import { applyConfiguration } from "../apply/managed-fields.ts";
-import type { Manager } from "../apply/managed-fields.ts";
-import type { JsonValue } from "../json.ts";
-import { clone, isObject } from "../json.ts";
+import { applyConfiguration, type Manager } from "../apply/managed-fields.ts";
+import { clone, isObject, type JsonValue } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/merge-patch.ts";
 import { applyStrategicPatch } from "../patch/strategic.ts";
 import { apiVersion } from "../registry/resource.ts";
 import { DecodeError } from "../schema/decode.ts";
-import { StatusError, badRequest, conflict, fieldError, invalid, invalidOptions, notFound } from "../status.ts";
+import {
+  StatusError,
+  badRequest,
+  conflict,
+  fieldError,
+  invalid,
+  invalidOptions,
+  notFound,
+  unknownFormat,
+} from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { normalise } from "./admit.ts";
 import { asObject, parseBody } from "./body.ts";
-import { fieldValidation, placeOf } from "./context.ts";
-import type { Context } from "./context.ts";
-import { create, managerOf, update } from "./write.ts";
-import type { Writing } from "./write.ts";
+import { type Context, fieldValidation, placeOf } from "./context.ts";
+import { create, managerOf, update, type Writing } from "./write.ts";
 
 const applyType = "application/apply-patch+yaml";
-
-function unsupported(types: string): StatusError {
-  return new StatusError(
-    415,
-    "UnsupportedMediaType",
-    `the body of the request was in an unknown format - accepted media types include: ${types}`,
-  );
-}
+const accepted = (...types: string[]) => `accepted media types include: ${[...types, applyType].join(", ")}`;
 
 export async function patch(
   writing: Writing,
@@ -69,13 +67,17 @@ function transformOf(context: Context, body: JsonValue, type: string): (before: 
       return (before) => whole(applyMergePatch(before, body));
     case "application/strategic-merge-patch+json":
       if (resource.custom !== undefined) {
-        throw unsupported("application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml");
+        throw unknownFormat(accepted("application/json-patch+json", "application/merge-patch+json"));
       }
       if (!isObject(body)) throw badRequest("a strategic merge patch is an object");
       return (before) => whole(applyStrategicPatch(before, body, resource.schema));
     default:
-      throw unsupported(
-        "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml",
+      throw unknownFormat(
+        accepted(
+          "application/json-patch+json",
+          "application/merge-patch+json",
+          "application/strategic-merge-patch+json",
+        ),
       );
   }
 }

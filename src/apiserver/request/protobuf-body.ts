@@ -3,7 +3,7 @@ import type { JsonObject } from "../json.ts";
 import { builtinResources, reviewKinds } from "../registry/builtin.ts";
 import { apiVersion as versionOf } from "../registry/resource.ts";
 import { decodeMessage, openEnvelope, ProtobufError } from "../schema/protobuf.ts";
-import { StatusError, badRequest } from "../status.ts";
+import { badRequest, unknownFormat } from "../status.ts";
 
 export const protobufType = "application/vnd.kubernetes.protobuf";
 
@@ -32,9 +32,5 @@ function definitionOf(apiVersion: string, kind: string): string {
   const resource = builtinResources.find((each) => each.kind === kind && apiVersion === versionOf(each));
   const definition = resource?.definition ?? others[kind];
   if (definition !== undefined) return definition;
-  throw new StatusError(
-    415,
-    "UnsupportedMediaType",
-    `the body of the request was in an unknown format - ${kind} of ${apiVersion} is accepted as application/json, application/yaml`,
-  );
+  throw unknownFormat(`${kind} of ${apiVersion} is accepted as application/json, application/yaml`);
 }

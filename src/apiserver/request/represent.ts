@@ -2,14 +2,11 @@
 import { stringify } from "yaml";
 
 import type { ApiResponse } from "../../kube/transport/transport.ts";
-import type { JsonObject } from "../json.ts";
-import { writeJson } from "../json.ts";
-import type { Resource } from "../registry/resource.ts";
-import { apiVersion } from "../registry/resource.ts";
+import { type JsonObject, writeJson } from "../json.ts";
+import { apiVersion, type Resource } from "../registry/resource.ts";
 import { StatusError, badRequest } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
-import { columnDefinitions, partialOf, rowOf } from "../table/columns.ts";
-import type { IncludeObject } from "../table/columns.ts";
+import { columnDefinitions, type IncludeObject, partialOf, rowOf } from "../table/columns.ts";
 import { fromStorage, itemText, textOf } from "./conversion.ts";
 import type { Page } from "./list.ts";
 

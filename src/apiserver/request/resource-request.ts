@@ -1,27 +1,21 @@
 // A request on a resource: which verb it is, and the answer.
 import { timestamp } from "../../kube/clock.ts";
 import type { ApiResponse } from "../../kube/transport/transport.ts";
-import type { JsonObject } from "../json.ts";
-import { digList, digObject, digString, isObject } from "../json.ts";
+import { digList, digObject, digString, isObject, type JsonObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { StatusError, badRequest, conflict, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { checkDuplicates } from "./admit.ts";
 import { mediaType, parseBody, parseObject } from "./body.ts";
-import { fieldValidation, placeOf } from "./context.ts";
-import type { Context } from "./context.ts";
-import { parseDeleteOptions, remove } from "./delete.ts";
-import type { Deletion } from "./delete.ts";
+import { type Context, fieldValidation, placeOf } from "./context.ts";
+import { type Deletion, parseDeleteOptions, remove } from "./delete.ts";
 import { filterOf } from "./filter.ts";
-import { list } from "./list.ts";
-import type { Page } from "./list.ts";
+import { list, type Page } from "./list.ts";
 import { patch } from "./patch.ts";
 import { entryText, includeObject, listText, negotiate, respond, respondJson, warningHeaders } from "./represent.ts";
 import { parseRevision, refuseFuture } from "./revision.ts";
-import { watch } from "./watch.ts";
-import type { Watches } from "./watch.ts";
-import { create, update } from "./write.ts";
-import type { Writing } from "./write.ts";
+import { watch, type Watches } from "./watch.ts";
+import { create, update, type Writing } from "./write.ts";
 
 export interface Serving extends Writing, Watches {}
 
@@ -150,10 +144,8 @@ async function deleteCollection(serving: Serving, context: Context, body: Body):
   const options = readDeleteBody(body);
   const parsed = parseDeleteOptions(options, context.query);
   const filter = filterOf(context);
-  const namespace = context.namespace === "" ? undefined : context.namespace;
-  const chosen = [...serving.store.collection(context.resource.storage).list(namespace, "")].filter(
-    (entry) => filter?.(entry) ?? true,
-  );
+  const all = serving.store.collection(context.resource.storage).list(context.namespace);
+  const chosen = [...all].filter((entry) => filter?.(entry) ?? true);
   const removed = await Promise.all(
     chosen.map((entry) =>
       remove(serving, { ...context, namespace: entry.namespace, name: entry.name }, parsed, options).catch(

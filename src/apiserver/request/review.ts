@@ -1,6 +1,5 @@
 // Reviews: may somebody do something, who am I. Whoever holds the token may do everything; so the answer is always yes.
-import type { JsonObject } from "../json.ts";
-import { dig, digObject } from "../json.ts";
+import { dig, digObject, type JsonObject } from "../json.ts";
 import { fieldError, invalid } from "../status.ts";
 import type { User } from "./context.ts";
 

@@ -1,16 +1,12 @@
 // Watches: every change of the matching objects after a revision, in order, each once; bookmarks that say how far the client has come.
 import { type Clock, sleep } from "../../kube/clock.ts";
-import type { JsonObject } from "../json.ts";
-import { writeJson } from "../json.ts";
-import type { Resource } from "../registry/resource.ts";
-import { apiVersion } from "../registry/resource.ts";
+import { type JsonObject, writeJson } from "../json.ts";
+import { apiVersion, type Resource } from "../registry/resource.ts";
 import { badRequest, expired, fieldError, invalidOptions } from "../status.ts";
-import type { Change } from "../store/entry.ts";
-import { Entry } from "../store/entry.ts";
+import { type Change, Entry } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
 import type { Context } from "./context.ts";
-import { filterOf } from "./filter.ts";
-import type { Filter } from "./filter.ts";
+import { type Filter, filterOf } from "./filter.ts";
 import { compactedMessage, parseRevision, refuseFuture } from "./revision.ts";
 import { Stream } from "./stream.ts";
 
@@ -118,8 +114,7 @@ class Session {
   /** The objects as they are now, as if each had just been added. */
   replayState(withEnd: boolean): void {
     const { store } = this.#watches;
-    const namespace = this.#namespace === "" ? undefined : this.#namespace;
-    for (const entry of store.collection(this.#resource.storage).list(namespace, "")) {
+    for (const entry of store.collection(this.#resource.storage).list(this.#namespace)) {
       if (this.#matches(entry)) this.#sendEntry("ADDED", entry);
     }
     if (withEnd && this.#bookmarks) this.#bookmark({ "k8s.io/initial-events-end": "true" });

@@ -4,8 +4,7 @@
 // concurrent patches queue up and none is retried; with webhooks, which take time, it runs before, and again when somebody else was faster.
 import { type Clock, timestamp } from "../../kube/clock.ts";
 import type { Admission } from "../admission/admission.ts";
-import { trackUpdate } from "../apply/managed-fields.ts";
-import type { Manager } from "../apply/managed-fields.ts";
+import { type Manager, trackUpdate } from "../apply/managed-fields.ts";
 import { clone, digList, digObject, digString, equal } from "../json.ts";
 import { generateName, newUid } from "../names.ts";
 import type { KubeObject } from "../object.ts";
@@ -29,8 +28,7 @@ import type { Entry, StoredPlace } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
 import { check, normalise } from "./admit.ts";
-import { fieldValidation, isDryRun, managerName, placeOf } from "./context.ts";
-import type { Context } from "./context.ts";
+import { type Context, fieldValidation, isDryRun, managerName, placeOf } from "./context.ts";
 import { fromStorage, toStorage } from "./conversion.ts";
 
 export interface Writing {

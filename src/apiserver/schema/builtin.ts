@@ -3,8 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { JsonValue } from "../json.ts";
-import { isObject } from "../json.ts";
+import { isObject, type JsonValue } from "../json.ts";
 import type { Schema } from "./schema.ts";
 
 /** Key: the definition's name, like io.k8s.api.core.v1.Pod. References are `{ "$ref": name }`. */

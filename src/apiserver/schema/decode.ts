@@ -1,8 +1,6 @@
 // Built-in kinds, as the real server decodes them into Go structs: unknown fields and nulls are dropped, a wrong type is refused.
-import type { JsonObject, JsonValue } from "../json.ts";
-import { isObject } from "../json.ts";
-import { childOf, isIntOrString } from "./schema.ts";
-import type { Schema } from "./schema.ts";
+import { isObject, type JsonObject, type JsonValue } from "../json.ts";
+import { childOf, isIntOrString, type Schema } from "./schema.ts";
 
 export class DecodeError extends Error {
   readonly code = "WrongType";

@@ -1,8 +1,6 @@
 // Fills in the defaults of a structural schema, in place. A null where the schema allows none counts as absent.
-import type { JsonValue } from "../json.ts";
-import { assign, clone, isObject, own } from "../json.ts";
-import { childOf } from "./schema.ts";
-import type { Schema } from "./schema.ts";
+import { assign, clone, isObject, type JsonValue, own } from "../json.ts";
+import { childOf, type Schema } from "./schema.ts";
 
 export function applyDefaults(value: JsonValue, schema: Schema): void {
   if (Array.isArray(value)) {

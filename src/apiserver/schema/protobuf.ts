@@ -5,8 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { JsonObject, JsonValue } from "../json.ts";
-import { digObject, isObject, textOf } from "../json.ts";
+import { digObject, isObject, type JsonObject, type JsonValue, textOf } from "../json.ts";
 import { builtinDefinitions } from "./builtin.ts";
 
 let numbers: JsonObject | undefined;

@@ -1,9 +1,7 @@
 // Drops what a schema does not know, in place, and tells what was dropped: `spec.foo`, `spec.list[0].bar`.
-import type { JsonObject, JsonValue } from "../json.ts";
-import { isObject } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import { objectMetaSchema } from "./builtin.ts";
-import { childOf } from "./schema.ts";
-import type { Schema } from "./schema.ts";
+import { childOf, type Schema } from "./schema.ts";
 
 /** Custom resources: the rules of structural schemas. Metadata is the caller's to prune. */
 export function prune(value: JsonValue, schema: Schema, path: string, dropped: string[]): void {

@@ -1,10 +1,7 @@
 // Lists of a structural schema: their length, and the uniqueness that list types set and map ask for.
-import type { JsonObject, JsonValue } from "../json.ts";
-import { canonical, isObject } from "../json.ts";
-import { fieldError } from "../status.ts";
-import type { FieldError } from "../status.ts";
-import { listTypeOf } from "./schema.ts";
-import type { Schema } from "./schema.ts";
+import { canonical, isObject, type JsonObject, type JsonValue } from "../json.ts";
+import { type FieldError, fieldError } from "../status.ts";
+import { listTypeOf, type Schema } from "./schema.ts";
 
 type Validate = (value: JsonValue, schema: Schema, path: string) => FieldError[];
 

@@ -2,12 +2,9 @@
 // Not checked: formats other than those in the table below. Rules in CEL are ../cel's.
 import { isIP } from "node:net";
 
-import type { JsonObject, JsonValue } from "../json.ts";
-import { canonical, equal, isObject, own } from "../json.ts";
-import { fieldError } from "../status.ts";
-import type { FieldError } from "../status.ts";
-import { childOf, isIntOrString } from "./schema.ts";
-import type { Schema } from "./schema.ts";
+import { canonical, equal, isObject, type JsonObject, type JsonValue, own } from "../json.ts";
+import { type FieldError, fieldError } from "../status.ts";
+import { childOf, isIntOrString, type Schema } from "./schema.ts";
 import { validateList } from "./validate-list.ts";
 
 export function validate(value: JsonValue, schema: Schema, path: string): FieldError[] {

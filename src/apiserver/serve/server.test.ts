@@ -10,11 +10,9 @@ import { Agent, request } from "undici";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { openApi } from "../api.ts";
-import type { Api } from "../api.ts";
+import { type Api, openApi } from "../api.ts";
 import { certify } from "./certificate.ts";
-import { serve } from "./server.ts";
-import type { Served } from "./server.ts";
+import { serve, type Served } from "./server.ts";
 
 let folder: string;
 let api: Api;

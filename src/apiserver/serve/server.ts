@@ -3,17 +3,14 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
-import { isIPv6 } from "node:net";
+import { type AddressInfo, isIPv6, type Socket } from "node:net";
 
 import type { ApiResponse } from "../../kube/transport/transport.ts";
-import { administrator } from "../api.ts";
-import type { Api } from "../api.ts";
-import { bodyBytesMax } from "../request/body.ts";
+import { administrator, type Api } from "../api.ts";
+import { bodyBytesMax, tooLarge } from "../request/body.ts";
 import { respondError } from "../router.ts";
 import { StatusError } from "../status.ts";
-import { certify } from "./certificate.ts";
-import type { ServerCertificate } from "./certificate.ts";
+import { certify, type ServerCertificate } from "./certificate.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 
 export interface ServeOptions {
@@ -95,11 +92,7 @@ async function respond(api: Api, token: string, incoming: IncomingMessage, signa
     return respondError(new StatusError(401, "Unauthorized", "Unauthorized"));
   }
   const body = await readBody(incoming);
-  if (body === undefined) {
-    return respondError(
-      new StatusError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`),
-    );
-  }
+  if (body === undefined) return respondError(tooLarge());
   const headers = incoming.headers as Record<string, string>;
   const request = { method: incoming.method ?? "GET", path, headers, signal };
   return api.handle(body.byteLength === 0 ? request : { ...request, body }, administrator);
@@ -125,32 +118,16 @@ async function readBody(incoming: IncomingMessage): Promise<Uint8Array | undefin
 }
 
 async function send(outgoing: ServerResponse, response: ApiResponse, signal: AbortSignal): Promise<void> {
-  const pieces = response.body[Symbol.asyncIterator]();
   outgoing.writeHead(response.status, { ...response.headers });
   // Sent with the first piece where that comes at once; a quiet watch must show its headers all the same.
   const flush = setImmediate(() => outgoing.flushHeaders());
   try {
-    for (;;) {
-      const next = await pieces.next();
-      if (next.done === true || signal.aborted) break;
-      if (!outgoing.write(next.value)) await drained(outgoing, signal);
+    for await (const piece of response.body) {
+      if (signal.aborted) break;
+      if (!outgoing.write(piece)) await once(outgoing, "drain", { signal });
     }
   } finally {
     clearImmediate(flush);
-    await pieces.return?.();
   }
   outgoing.end();
-}
-
-function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = () => {
-      outgoing.off("drain", finish);
-      signal.removeEventListener("abort", finish);
-      resolve();
-    };
-    outgoing.on("drain", finish);
-    signal.addEventListener("abort", finish);
-    if (signal.aborted) finish();
-  });
 }

@@ -1,6 +1,5 @@
 // All objects of one resource, in memory, listed in key order.
-import type { Entry } from "./entry.ts";
-import { keyOf } from "./entry.ts";
+import { type Entry, keyOf } from "./entry.ts";
 
 export class Collection {
   /** Key: namespace/name, or name. */
@@ -35,9 +34,9 @@ export class Collection {
     return this.#entries.values();
   }
 
-  /** In key order; to be read to its end without awaiting anything in between. `past` differs from now as History.rewind says. */
-  *list(namespace: string | undefined, after: string, past?: Map<string, Entry | undefined>): Generator<Entry> {
-    const prefix = namespace === undefined ? "" : `${namespace}/`;
+  /** Of a namespace, or with "" all, in key order; to be read to its end without awaiting anything in between. `past` differs from now as History.rewind says. */
+  *list(namespace: string, after = "", past?: Map<string, Entry | undefined>): Generator<Entry> {
+    const prefix = namespace === "" ? "" : `${namespace}/`;
     const keys = past === undefined ? this.#keys : [...new Set([...this.#keys, ...past.keys()])].sort();
     for (let at = firstAbove(keys, after > prefix ? after : prefix); at < keys.length; at++) {
       const key = keys[at]!;

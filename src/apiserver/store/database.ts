@@ -1,10 +1,8 @@
 // The durable half of the store: one SQLite file in WAL mode with synchronous=FULL, so that a commit that returned is on the disk.
 import { chmodSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
-import type { StatementSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 
-import { Entry } from "./entry.ts";
-import type { StoredPlace } from "./entry.ts";
+import { Entry, type StoredPlace } from "./entry.ts";
 
 const schema = `
   CREATE TABLE IF NOT EXISTS objects (

@@ -18,10 +18,10 @@ export class Entry implements StoredPlace {
   readonly json: string;
   #object: KubeObject | undefined;
 
-  constructor(place: StoredPlace, revision: number, json: string, object?: KubeObject) {
-    this.resource = place.resource;
-    this.namespace = place.namespace;
-    this.name = place.name;
+  constructor({ resource, namespace, name }: StoredPlace, revision: number, json: string, object?: KubeObject) {
+    this.resource = resource;
+    this.namespace = namespace;
+    this.name = name;
     this.revision = revision;
     this.json = json;
     this.#object = object;
@@ -38,6 +38,9 @@ export class Entry implements StoredPlace {
 export function keyOf(namespace: string, name: string): string {
   return namespace === "" ? name : `${namespace}/${name}`;
 }
+
+/** A key over all resources. */
+export const idOf = ({ resource, namespace, name }: StoredPlace) => `${resource} ${keyOf(namespace, name)}`;
 
 export interface Change {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";

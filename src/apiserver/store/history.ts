@@ -1,7 +1,6 @@
 // The recent changes, by revision: what watches resume from and what paged lists look back with.
 // A revision older than what is kept is "compacted"; asking for it is answered 410 by the callers.
-import type { Change, Entry } from "./entry.ts";
-import { keyOf } from "./entry.ts";
+import { type Change, type Entry, keyOf } from "./entry.ts";
 
 /**
  * 100,000 changes are more than two minutes of the fastest writing measured here (about 800 a second on the real server, twice that here),

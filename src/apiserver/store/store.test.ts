@@ -13,7 +13,7 @@ import type { Transaction } from "./transaction.ts";
 
 const place = (name: string, namespace = "default") => ({ resource: "/things", namespace, name });
 const thing = (value: number): KubeObject => ({ kind: "Thing", apiVersion: "v1", metadata: {}, value });
-const listed = (store: Store, namespace?: string, past?: number) =>
+const listed = (store: Store, namespace = "", past?: number) =>
   [
     ...store
       .collection("/things")

@@ -7,11 +7,9 @@
 // Writes that arrive while the event loop is busy are committed together: one fsync for all of them. The batch runs in one
 // synchronous block, so nobody can read a state that is not durable yet.
 import { Collection } from "./collection.ts";
-import { Database } from "./database.ts";
-import type { Row } from "./database.ts";
-import type { Change, Entry, StoredPlace } from "./entry.ts";
-import { History } from "./history.ts";
-import type { historyLimits } from "./history.ts";
+import { Database, type Row } from "./database.ts";
+import { type Change, type Entry, idOf, type StoredPlace } from "./entry.ts";
+import { History, type historyLimits } from "./history.ts";
 import { Transaction } from "./transaction.ts";
 
 /**
@@ -140,12 +138,13 @@ export class Store {
     this.history.compact(this.#revision);
   }
 
-  meta(key: string): string | undefined {
-    return this.#database.meta(key);
-  }
-
-  setMeta(key: string, value: string): void {
-    this.#database.setMeta(key, value);
+  /** A text that stays with the file: made once. */
+  remember(key: string, make: () => string): string {
+    const known = this.#database.meta(key);
+    if (known !== undefined) return known;
+    const made = make();
+    this.#database.setMeta(key, made);
+    return made;
   }
 
   /** Writes that are already queued are committed first. */
@@ -170,11 +169,7 @@ function tell(listener: (changes: readonly Change[]) => void, changes: readonly 
 /** An object written several times in a batch needs only its last state on the disk. */
 function finalRows(changes: readonly Change[]): Iterable<Row> {
   const rows = new Map<string, Row>();
-  for (const { type, entry } of changes) {
-    rows.set(`${entry.resource} ${entry.namespace}/${entry.name}`, {
-      place: entry,
-      entry: type === "DELETED" ? undefined : entry,
-    });
-  }
+  for (const { type, entry } of changes)
+    rows.set(idOf(entry), { place: entry, entry: type === "DELETED" ? undefined : entry });
   return rows.values();
 }

@@ -2,38 +2,32 @@
 import { writeJson } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { StatusError } from "../status.ts";
-import type { Collection } from "./collection.ts";
-import { Entry, keyOf } from "./entry.ts";
-import type { Change, StoredPlace } from "./entry.ts";
+import { type Change, Entry, idOf, type StoredPlace } from "./entry.ts";
+import type { Store } from "./store.ts";
 
 /** etcd refuses requests above 1.5 MiB; objects that fit here shall fit there too. */
 const objectBytesMax = 1.5 * 1024 * 1024;
 
-export interface Base {
-  collection(resource: string): Collection;
-}
-
 /** Changes of operations that have succeeded already but are not committed, then of the running one. */
 export class Transaction {
-  readonly #base: Base;
-  /** Key: resource, a blank, namespace/name. Undefined where deleted. */
-  readonly #overlay: Map<string, Entry | undefined>;
+  readonly #base: Pick<Store, "get">;
+  /** Key: `idOf`. Undefined where deleted. */
+  readonly #overlay = new Map<string, Entry | undefined>();
   /** What the running operation wrote. */
   #own = new Map<string, Entry | undefined>();
   #changes: Change[] = [];
   #revision: number;
 
-  constructor(base: Base, revision: number) {
+  constructor(base: Pick<Store, "get">, revision: number) {
     this.#base = base;
-    this.#overlay = new Map();
     this.#revision = revision;
   }
 
   get(place: StoredPlace): Entry | undefined {
-    const key = `${place.resource} ${keyOf(place.namespace, place.name)}`;
+    const key = idOf(place);
     if (this.#own.has(key)) return this.#own.get(key);
     if (this.#overlay.has(key)) return this.#overlay.get(key);
-    return this.#base.collection(place.resource).get(place.namespace, place.name);
+    return this.#base.get(place);
   }
 
   /** Stamps the next revision into the object's metadata. */
@@ -64,7 +58,7 @@ export class Transaction {
   }
 
   #record(type: Change["type"], entry: Entry, previous: Entry | undefined, now: Entry | undefined): void {
-    this.#own.set(`${entry.resource} ${keyOf(entry.namespace, entry.name)}`, now);
+    this.#own.set(idOf(entry), now);
     this.#changes.push({ type, revision: this.#revision, entry, previous });
   }
 

@@ -1,13 +1,11 @@
 // Table output (meta.k8s.io/v1), which kubectl asks for: the columns of each kind. Kinds that are not listed show name and age.
-import type { JsonObject, JsonValue } from "../json.ts";
-import { dig, digList, digObject, digString, isObject, textOf } from "../json.ts";
+import { dig, digList, digObject, digString, isObject, type JsonObject, type JsonValue, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
 import { ageOf } from "./age.ts";
 import { parsePath } from "./json-path.ts";
-import { podColumns } from "./pod-columns.ts";
 
-export interface TableColumn {
+interface TableColumn {
   readonly name: string;
   readonly type: string;
   /** Above 0: only with `-o wide`. */
@@ -23,12 +21,7 @@ const text = (name: string, cell: (object: KubeObject) => JsonValue | undefined,
   priority,
   cell: (object) => cell(object) ?? "<none>",
 });
-const count = (name: string, cell: (object: KubeObject) => number, priority = 0): TableColumn => ({
-  name,
-  type: "integer",
-  priority,
-  cell,
-});
+const count = (name: string, cell: (object: KubeObject) => number): TableColumn => ({ name, type: "integer", cell });
 
 const nameColumn: TableColumn = {
   name: "Name",
@@ -81,6 +74,26 @@ function eventObject(event: KubeObject): string {
 const replicas = (status: string) => (object: KubeObject) =>
   `${number(dig(object, "status", status))}/${number(dig(object, "spec", "replicas") ?? 1)}`;
 
+const statuses = (pod: KubeObject) => digList(pod, "status", "containerStatuses");
+
+function podReady(pod: KubeObject): string {
+  const ready = statuses(pod).filter((status) => dig(status, "ready") === true).length;
+  return `${ready}/${digList(pod, "spec", "containers").length}`;
+}
+
+function podStatus(pod: KubeObject): string {
+  if (pod.metadata.deletionTimestamp !== undefined) return "Terminating";
+  for (const status of statuses(pod)) {
+    const waiting = digString(status, "state", "waiting", "reason");
+    const reason = waiting ?? digString(status, "state", "terminated", "reason");
+    if (reason !== undefined) return reason;
+  }
+  return digString(pod, "status", "reason") ?? digString(pod, "status", "phase") ?? "Unknown";
+}
+
+const podRestarts = (pod: KubeObject) =>
+  String(statuses(pod).reduce<number>((sum, status) => sum + Number(dig(status, "restartCount") ?? 0), 0));
+
 const webhooks = count("Webhooks", (object) => digList(object, "webhooks").length);
 const boundRole = text("Role", (binding) =>
   ["kind", "name"].map((key) => digString(binding, "roleRef", key)).join("/"),
@@ -88,7 +101,16 @@ const boundRole = text("Role", (binding) =>
 
 /** Key: storage. Name comes before these, age after them, unless the list has it. */
 const columns: Readonly<Record<string, readonly TableColumn[]>> = {
-  "/pods": podColumns,
+  "/pods": [
+    text("Ready", podReady),
+    text("Status", podStatus),
+    text("Restarts", podRestarts),
+    ageColumn,
+    text("IP", at("status", "podIP"), 1),
+    text("Node", at("spec", "nodeName"), 1),
+    text("Nominated Node", at("status", "nominatedNodeName"), 1),
+    text("Readiness Gates", () => undefined, 1),
+  ],
   "/namespaces": [text("Status", at("status", "phase"))],
   "/nodes": [
     text("Status", nodeStatus),

@@ -1,6 +1,5 @@
 // The small JSONPath of printer columns: .a.b, ['a'], [0], [*], [?(@.x=="y")], with or without braces.
-import type { JsonValue } from "../json.ts";
-import { dig, isObject, textOf } from "../json.ts";
+import { dig, isObject, type JsonValue, textOf } from "../json.ts";
 
 type Step = (values: JsonValue[]) => JsonValue[];
 
