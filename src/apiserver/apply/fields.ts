@@ -1,7 +1,6 @@
 // Sets of fields: each field is its path, in the elements by which managedFields (FieldsV1) name the parts of an object.
 import { canonical, equal, isObject, type JsonObject, type JsonValue } from "../json.ts";
-import { childOf, listTypeOf, type Schema } from "../schema/schema.ts";
-import { mapKeys } from "../schema/validate-list.ts";
+import { childOf, listTypeOf, mapKeys, type Schema } from "../schema/schema.ts";
 
 /** Paths: elements like `f:spec`, `k:{"name":"a"}` and `v:"a"`, joined by the separator. */
 export type Fields = ReadonlySet<string>;

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import type { ApiResponse } from "../../kube/transport/transport.ts";
 import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Registry } from "../registry/registry.ts";
-import { respondText } from "../request/represent.ts";
+import { respond } from "../request/represent.ts";
 import { noSuchPath } from "../status.ts";
 import { definitionsOf, rootOf, withReferences, writtenPaths } from "./model.ts";
 import { encodeV2 } from "./protobuf.ts";
@@ -49,7 +49,7 @@ export class OpenApi {
   }
 }
 
-const json = (text: string) => respondText(200, text, "application/json");
+const json = (text: string) => respond(200, [text]);
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;

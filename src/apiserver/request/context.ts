@@ -1,7 +1,7 @@
 // One request on one resource: what the path, the query and the headers say.
 import type { JsonValue } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";
-import { fieldError, invalidOptions } from "../status.ts";
+import { badRequest, fieldError, invalidOptions } from "../status.ts";
 import type { StoredPlace } from "../store/entry.ts";
 
 export interface User {
@@ -36,12 +36,20 @@ export function isDryRun(context: Context, options?: JsonValue[]): boolean {
   return values.length > 0;
 }
 
+/** A whole number in the query; undefined where there is none. */
+export function numberIn(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name) ?? "";
+  if (text === "") return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw badRequest(`${name}: Invalid value: ${JSON.stringify(text)}: it is a number`);
+}
+
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
 export function fieldValidation(context: Context): FieldValidation {
-  const value = context.query.get("fieldValidation") ?? "Warn";
-  if (value === "Ignore" || value === "Warn" || value === "Strict" || value === "")
-    return value === "" ? "Warn" : value;
+  const value = context.query.get("fieldValidation") ?? "";
+  if (value === "") return "Warn";
+  if (value === "Ignore" || value === "Warn" || value === "Strict") return value;
   throw invalidOptions("PatchOptions", fieldError.unsupported("fieldValidation", value, ["Ignore", "Strict", "Warn"]));
 }
 

@@ -2,9 +2,9 @@
 import { badRequest, expired } from "../status.ts";
 import { type Entry, keyOf } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
-import type { Context } from "./context.ts";
+import { type Context, numberIn } from "./context.ts";
 import { filterOf } from "./filter.ts";
-import { checkMatch, parseRevision, refuseCompacted, refuseFuture } from "./revision.ts";
+import { checkMatch, compactedError, refuseFuture } from "./revision.ts";
 
 export interface Page {
   readonly entries: readonly Entry[];
@@ -38,11 +38,11 @@ const writeToken = (token: Token) =>
 
 export function list(store: Store, context: Context): Page {
   const { query } = context;
-  const limit = readLimit(query.get("limit"));
-  const token =
-    query.get("continue") === null || query.get("continue") === "" ? undefined : readToken(query.get("continue")!);
-  const asked = parseRevision(query.get("resourceVersion"));
-  const match = query.get("resourceVersionMatch");
+  const limit = numberIn(query, "limit") ?? 0;
+  const given = query.get("continue") ?? "";
+  const token = given === "" ? undefined : readToken(given);
+  const asked = numberIn(query, "resourceVersion");
+  const match = query.get("resourceVersionMatch") ?? "";
   checkMatch(match, asked, token !== undefined);
   if (asked !== undefined && asked > 0) {
     if (token !== undefined) throw badRequest("specifying resource version is not allowed when using continue");
@@ -53,17 +53,11 @@ export function list(store: Store, context: Context): Page {
   return page(store, context, { revision, after: token?.after ?? "" }, limit, past);
 }
 
-function readLimit(text: string | null): number {
-  if (text === null || text === "") return 0;
-  if (!/^\d{1,15}$/.test(text)) throw badRequest(`limit: Invalid value: ${JSON.stringify(text)}: it is a number`);
-  return Number(text);
-}
-
 function snapshotRevision(
   store: Store,
   token: Token | undefined,
   asked: number | undefined,
-  match: string | null,
+  match: string,
   limit: number,
 ): number {
   if (token?.revision === anyRevision) return store.revision;
@@ -79,10 +73,10 @@ function snapshotRevision(
     return token.revision;
   }
   // With a limit and a revision but no word on how to match, the real server reads exactly that revision.
-  const exact =
-    match === "Exact" || (asked !== undefined && asked > 0 && (match === null || match === "") && limit > 0);
+  const exact = match === "Exact" || (asked !== undefined && asked > 0 && match === "" && limit > 0);
   if (!exact) return store.revision;
-  refuseCompacted(store, asked!);
+  const error = compactedError(store, asked!);
+  if (error !== undefined) throw error;
   return asked!;
 }
 

@@ -1,24 +1,37 @@
 // How an answer is written: whole objects, tables, or metadata only, as the Accept header asks.
 import { stringify } from "yaml";
 
+import type { Clock } from "../../kube/clock.ts";
 import type { ApiResponse } from "../../kube/transport/transport.ts";
 import { type JsonObject, writeJson } from "../json.ts";
 import { apiVersion, type Resource } from "../registry/resource.ts";
 import { StatusError, badRequest } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { columnDefinitions, type IncludeObject, partialOf, rowOf } from "../table/columns.ts";
+import type { Context } from "./context.ts";
 import { fromStorage, itemText, textOf } from "./conversion.ts";
 import type { Page } from "./list.ts";
 
-export interface Form {
+interface Form {
   readonly as: "Object" | "Table" | "PartialObjectMetadata";
   readonly isYaml: boolean;
+}
+
+/** How a client wants to see the objects of a resource. */
+export interface View extends Form {
+  readonly resource: Resource;
+  readonly include: IncludeObject;
+  readonly clock: Clock;
+}
+
+export function viewOf({ resource, headers, query }: Context, clock: Clock): View {
+  return { ...negotiate(headers["accept"]), resource, include: includeObject(query), clock };
 }
 
 const metadataForms = new Set(["PartialObjectMetadata", "PartialObjectMetadataList"]);
 
 /** The first of the accepted forms that can be served; throws 406 when there is none. */
-export function negotiate(accept: string | undefined): Form {
+function negotiate(accept: string | undefined): Form {
   if (accept === undefined || accept.trim() === "") return { as: "Object", isYaml: false };
   for (const part of accept.split(",")) {
     const [type = "", ...parameters] = part.split(";").map((item) => item.trim());
@@ -36,7 +49,7 @@ export function negotiate(accept: string | undefined): Form {
   throw new StatusError(406, "NotAcceptable", message);
 }
 
-export function includeObject(query: URLSearchParams): IncludeObject {
+function includeObject(query: URLSearchParams): IncludeObject {
   const value = query.get("includeObject") ?? "";
   if (value === "") return "Metadata";
   if (value === "None" || value === "Metadata" || value === "Object") return value;
@@ -46,57 +59,40 @@ export function includeObject(query: URLSearchParams): IncludeObject {
 }
 
 /** One object, in the form asked for, as text. */
-export function entryText(
-  resource: Resource,
-  entry: Entry,
-  form: Form,
-  include: IncludeObject,
-  nowMs: number,
-  withColumns = true,
-): string {
-  if (form.as === "Object") return textOf(resource, entry);
+export function entryText({ resource, as, include, clock }: View, entry: Entry, withColumns = true): string {
+  if (as === "Object") return textOf(resource, entry);
   const object = fromStorage(resource, entry.object);
-  if (form.as === "PartialObjectMetadata") return JSON.stringify(partialOf(object));
+  if (as === "PartialObjectMetadata") return JSON.stringify(partialOf(object));
   return writeJson({
     kind: "Table",
     apiVersion: "meta.k8s.io/v1",
     metadata: { resourceVersion: String(entry.revision) },
     columnDefinitions: withColumns ? columnDefinitions(resource) : [],
-    rows: [rowOf(resource, object, include, nowMs)],
+    rows: [rowOf(resource, object, include, clock.wallMs())],
   });
 }
 
-function listMeta(page: Page): JsonObject {
-  return {
-    resourceVersion: String(page.revision),
-    ...(page.continueToken === undefined ? {} : { continue: page.continueToken }),
-    ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
-  };
-}
-
 /** Pieces of a list, so that a long one does not need one long string. */
-export function* listText(
-  resource: Resource,
-  page: Page,
-  form: Form,
-  include: IncludeObject,
-  nowMs: number,
-): Generator<string> {
-  const metadata = JSON.stringify(listMeta(page));
-  if (form.as === "Table") {
+export function* listText({ resource, as, include, clock }: View, page: Page): Generator<string> {
+  const { revision, continueToken, remaining, entries } = page;
+  const metadata = JSON.stringify({
+    resourceVersion: String(revision),
+    continue: continueToken,
+    remainingItemCount: remaining,
+  });
+  if (as === "Table") {
+    const nowMs = clock.wallMs();
     const columns = JSON.stringify(columnDefinitions(resource));
     yield `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":${metadata},"columnDefinitions":${columns},"rows":[`;
-    yield* joined(page.entries, (entry) =>
-      writeJson(rowOf(resource, fromStorage(resource, entry.object), include, nowMs)),
-    );
+    yield* joined(entries, (entry) => writeJson(rowOf(resource, fromStorage(resource, entry.object), include, nowMs)));
     yield "]}";
     return;
   }
-  const isPartial = form.as === "PartialObjectMetadata";
+  const isPartial = as === "PartialObjectMetadata";
   const kind = isPartial ? "PartialObjectMetadataList" : resource.listKind;
   const version = isPartial ? "meta.k8s.io/v1" : apiVersion(resource);
   yield `{"kind":"${kind}","apiVersion":"${version}","metadata":${metadata},"items":[`;
-  yield* joined(page.entries, (entry) =>
+  yield* joined(entries, (entry) =>
     isPartial ? JSON.stringify(partialOf(fromStorage(resource, entry.object))) : itemText(resource, entry),
   );
   yield "]}";
@@ -133,26 +129,27 @@ async function* bytes(pieces: Iterable<string>): AsyncGenerator<Uint8Array> {
 export function respond(
   status: number,
   pieces: Iterable<string>,
-  form: Form,
+  type = "application/json",
   headers: Record<string, string> = {},
 ): ApiResponse {
-  if (!form.isYaml) {
-    return {
-      status,
-      headers: { "content-type": "application/json", "cache-control": "no-cache, private", ...headers },
-      body: bytes(pieces),
-    };
-  }
-  const text = stringify(JSON.parse([...pieces].join("")));
-  return { status, headers: { "content-type": "application/yaml", ...headers }, body: bytes([text]) };
+  const common = { "content-type": type, "cache-control": "no-cache, private" };
+  return { status, headers: { ...common, ...headers }, body: bytes(pieces) };
 }
 
-const plainForm: Form = { as: "Object", isYaml: false };
+/** What a client asked for, in its view. */
+export function respondAs(
+  { isYaml }: View,
+  status: number,
+  pieces: Iterable<string>,
+  warnings: readonly string[],
+): ApiResponse {
+  const headers = warningHeaders(warnings);
+  if (!isYaml) return respond(status, pieces, "application/json", headers);
+  return respond(status, [stringify(JSON.parse([...pieces].join("")))], "application/yaml", headers);
+}
 
 export function respondJson(status: number, value: JsonObject, headers: Record<string, string> = {}): ApiResponse {
-  return respond(status, [writeJson(value)], plainForm, headers);
+  return respond(status, [writeJson(value)], "application/json", headers);
 }
 
-export function respondText(status: number, text: string, type = "text/plain; charset=utf-8"): ApiResponse {
-  return { status, headers: { "content-type": type, "cache-control": "no-cache, private" }, body: bytes([text]) };
-}
+export const respondText = (status: number, text: string) => respond(status, [text], "text/plain; charset=utf-8");

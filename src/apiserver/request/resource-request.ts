@@ -7,13 +7,13 @@ import { StatusError, badRequest, conflict, methodNotAllowed, noSuchPath, notFou
 import type { Entry } from "../store/entry.ts";
 import { checkDuplicates } from "./admit.ts";
 import { mediaType, parseBody, parseObject } from "./body.ts";
-import { type Context, fieldValidation, placeOf } from "./context.ts";
+import { type Context, fieldValidation, numberIn, placeOf } from "./context.ts";
 import { type Deletion, parseDeleteOptions, remove } from "./delete.ts";
 import { filterOf } from "./filter.ts";
 import { list, type Page } from "./list.ts";
 import { patch } from "./patch.ts";
-import { entryText, includeObject, listText, negotiate, respond, respondJson, warningHeaders } from "./represent.ts";
-import { parseRevision, refuseFuture } from "./revision.ts";
+import { entryText, listText, respond, respondAs, respondJson, viewOf, warningHeaders } from "./represent.ts";
+import { refuseFuture } from "./revision.ts";
 import { watch, type Watches } from "./watch.ts";
 import { create, update, type Writing } from "./write.ts";
 
@@ -87,7 +87,7 @@ async function answerObject(serving: Serving, context: Context, method: string, 
 }
 
 function read(serving: Serving, context: Context): Entry {
-  const revision = parseRevision(context.query.get("resourceVersion"));
+  const revision = numberIn(context.query, "resourceVersion");
   if (revision !== undefined) refuseFuture(serving.store, revision);
   const entry = serving.store.get(placeOf(context));
   if (entry === undefined) throw notFound(context.resource, context.name);
@@ -95,29 +95,19 @@ function read(serving: Serving, context: Context): Entry {
 }
 
 function written(serving: Serving, context: Context, status: number, entry: Entry): ApiResponse {
-  const form = negotiate(context.headers["accept"]);
-  const text = entryText(context.resource, entry, form, includeObject(context.query), serving.clock.wallMs());
-  return respond(status, [text], form, warningHeaders(context.warnings));
+  const view = viewOf(context, serving.clock);
+  return respondAs(view, status, [entryText(view, entry)], context.warnings);
 }
 
 function listed(serving: Serving, context: Context, page: Page): ApiResponse {
-  const form = negotiate(context.headers["accept"]);
-  const text = listText(context.resource, page, form, includeObject(context.query), serving.clock.wallMs());
-  return respond(200, text, form, warningHeaders(context.warnings));
+  const view = viewOf(context, serving.clock);
+  return respondAs(view, 200, listText(view, page), context.warnings);
 }
 
 function answerWatch(serving: Serving, context: Context): ApiResponse {
-  const form = negotiate(context.headers["accept"]);
-  const include = includeObject(context.query);
-  const stream = watch(serving, context, (entry, isFirst) =>
-    entryText(context.resource, entry, form, include, serving.clock.wallMs(), isFirst),
-  );
-  const headers = {
-    "content-type": "application/json",
-    "cache-control": "no-cache, private",
-    ...warningHeaders(context.warnings),
-  };
-  return { status: 200, headers, body: stream.body() };
+  const view = viewOf(context, serving.clock);
+  const stream = watch(serving, context, (entry, isFirst) => entryText(view, entry, isFirst));
+  return { ...respond(200, [], "application/json", warningHeaders(context.warnings)), body: stream.body() };
 }
 
 function readDeleteBody(body: Body): JsonObject {

@@ -1,19 +1,19 @@
 // Watches: every change of the matching objects after a revision, in order, each once; bookmarks that say how far the client has come.
 import { type Clock, sleep } from "../../kube/clock.ts";
-import { type JsonObject, writeJson } from "../json.ts";
-import { apiVersion, type Resource } from "../registry/resource.ts";
-import { badRequest, expired, fieldError, invalidOptions } from "../status.ts";
+import { writeJson } from "../json.ts";
+import { apiVersion } from "../registry/resource.ts";
+import { fieldError, invalidOptions } from "../status.ts";
 import { type Change, Entry } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
-import type { Context } from "./context.ts";
+import { type Context, numberIn } from "./context.ts";
 import { type Filter, filterOf } from "./filter.ts";
-import { compactedMessage, parseRevision, refuseFuture } from "./revision.ts";
+import { compactedError, refuseFuture } from "./revision.ts";
 import { Stream } from "./stream.ts";
 
 /** The real server sends one about once a minute. */
 const bookmarkIntervalMs = 60_000;
 /** The real server picks 30 to 60 minutes where the client names no timeout. */
-const defaultTimeoutMs = 30 * 60_000;
+const defaultTimeoutSeconds = 30 * 60;
 
 /** How one object is written into an event: whole, as a table row, as metadata only. */
 export type Render = (entry: Entry, isFirst: boolean) => string;
@@ -29,7 +29,7 @@ export function watch(watches: Watches, context: Context, render: Render): Strea
   const { query } = context;
   const initial = query.get("sendInitialEvents");
   checkInitial(initial, query.get("resourceVersionMatch") ?? "");
-  const since = parseRevision(query.get("resourceVersion"));
+  const since = numberIn(query, "resourceVersion");
   const session = new Session(watches, context, render);
   if (since !== undefined && since > 0 && initial !== "true") {
     refuseFuture(watches.store, since);
@@ -56,8 +56,7 @@ function checkInitial(initial: string | null, match: string): void {
 class Session {
   readonly stream: Stream;
   readonly #watches: Watches;
-  readonly #resource: Resource;
-  readonly #namespace: string;
+  readonly #context: Context;
   readonly #filter: Filter | undefined;
   readonly #render: Render;
   readonly #bookmarks: boolean;
@@ -70,12 +69,11 @@ class Session {
 
   constructor(watches: Watches, context: Context, render: Render) {
     this.#watches = watches;
-    this.#resource = context.resource;
-    this.#namespace = context.namespace;
+    this.#context = context;
     this.#filter = filterOf(context);
     this.#render = render;
     this.#bookmarks = context.query.get("allowWatchBookmarks") === "true";
-    this.#timeoutMs = readTimeout(context.query.get("timeoutSeconds"));
+    this.#timeoutMs = (numberIn(context.query, "timeoutSeconds") || defaultTimeoutSeconds) * 1000;
     this.stream = new Stream(() => this.#finish());
     if (context.signal?.aborted === true) this.stream.end();
     context.signal?.addEventListener("abort", () => this.stream.end(), { once: true, signal: this.#stop.signal });
@@ -101,20 +99,21 @@ class Session {
 
   /** The changes after a revision, or, when they are no longer known, an ERROR event and the end. */
   replay(revision: number): void {
-    const { history } = this.#watches.store;
-    if (revision < history.compacted) {
-      const error = expired(compactedMessage(revision, history.compacted));
+    const { store } = this.#watches;
+    const error = compactedError(store, revision);
+    if (error === undefined) {
+      for (const change of store.history.since(revision)) this.#deliver(change);
+    } else {
       this.#send("ERROR", JSON.stringify(error.status()));
       this.stream.end();
-      return;
     }
-    for (const change of history.since(revision)) this.#deliver(change);
   }
 
   /** The objects as they are now, as if each had just been added. */
   replayState(withEnd: boolean): void {
     const { store } = this.#watches;
-    for (const entry of store.collection(this.#resource.storage).list(this.#namespace)) {
+    const { resource, namespace } = this.#context;
+    for (const entry of store.collection(resource.storage).list(namespace)) {
       if (this.#matches(entry)) this.#sendEntry("ADDED", entry);
     }
     if (withEnd && this.#bookmarks) this.#bookmark({ "k8s.io/initial-events-end": "true" });
@@ -127,8 +126,8 @@ class Session {
   /** An object that comes to match, or no longer does, is added and deleted as far as this watch can tell. */
   #deliver(change: Change): void {
     const { entry, previous } = change;
-    if (entry.resource !== this.#resource.storage) return;
-    if (this.#namespace !== "" && entry.namespace !== this.#namespace) return;
+    const { resource, namespace } = this.#context;
+    if (entry.resource !== resource.storage || (namespace !== "" && entry.namespace !== namespace)) return;
     const isMatch = change.type !== "DELETED" && this.#matches(entry);
     const wasMatch = previous !== undefined && this.#matches(previous);
     if (isMatch) this.#sendEntry(wasMatch ? "MODIFIED" : "ADDED", entry);
@@ -148,15 +147,9 @@ class Session {
   }
 
   #bookmark(annotations?: Record<string, string>): void {
-    const object: JsonObject = {
-      kind: this.#resource.kind,
-      apiVersion: apiVersion(this.#resource),
-      metadata: {
-        resourceVersion: String(this.#watches.store.revision),
-        ...(annotations === undefined ? {} : { annotations }),
-      },
-    };
-    this.#send("BOOKMARK", JSON.stringify(object));
+    const { resource } = this.#context;
+    const metadata = { resourceVersion: String(this.#watches.store.revision), annotations };
+    this.#send("BOOKMARK", JSON.stringify({ kind: resource.kind, apiVersion: apiVersion(resource), metadata }));
   }
 
   async #bookmarkNowAndThen(): Promise<void> {
@@ -177,11 +170,4 @@ function restamped(previous: Entry, revision: number): Entry {
   const metadata = { ...previous.object.metadata, resourceVersion: String(revision) };
   const object = { ...previous.object, metadata };
   return new Entry(previous, revision, writeJson(object), object);
-}
-
-function readTimeout(text: string | null): number {
-  if (text === null || text === "" || text === "0") return defaultTimeoutMs;
-  if (!/^\d{1,9}$/.test(text))
-    throw badRequest(`timeoutSeconds: Invalid value: ${JSON.stringify(text)}: it is a number`);
-  return Number(text) * 1000;
 }

@@ -1,5 +1,5 @@
 // The part of OpenAPI that the API understands: structural schemas of CRDs, and the same shape for the built-in kinds.
-import type { JsonValue } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 
 export interface Schema {
   readonly type?: string;
@@ -51,6 +51,17 @@ export function childOf(schema: Schema | undefined, key: string): Schema | undef
 
 export function isIntOrString(schema: Schema): boolean {
   return schema["x-kubernetes-int-or-string"] === true || schema.format === "int-or-string";
+}
+
+/** The key fields of an item of a list of type map, defaults included. */
+export function mapKeys(item: JsonValue, schema: Schema): JsonObject {
+  const keys: JsonObject = {};
+  for (const key of schema["x-kubernetes-list-map-keys"] ?? []) {
+    const given = isObject(item) ? item[key] : undefined;
+    const value = given === undefined ? schema.items?.properties?.[key]?.default : given;
+    if (value !== undefined) keys[key] = value;
+  }
+  return keys;
 }
 
 /** Lists merge item by item only where the schema says so; a list without a word is atomic. */

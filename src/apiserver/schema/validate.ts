@@ -4,8 +4,7 @@ import { isIP } from "node:net";
 
 import { canonical, equal, isObject, type JsonObject, type JsonValue, own } from "../json.ts";
 import { type FieldError, fieldError } from "../status.ts";
-import { childOf, isIntOrString, type Schema } from "./schema.ts";
-import { validateList } from "./validate-list.ts";
+import { childOf, isIntOrString, listTypeOf, mapKeys, type Schema } from "./schema.ts";
 
 export function validate(value: JsonValue, schema: Schema, path: string): FieldError[] {
   if (value === null && schema.nullable === true) return [];
@@ -17,7 +16,7 @@ export function validate(value: JsonValue, schema: Schema, path: string): FieldE
   }
   if (typeof value === "string") errors.push(...validateText(value, schema, path));
   else if (typeof value === "number" || typeof value === "bigint") errors.push(...validateNumber(value, schema, path));
-  else if (Array.isArray(value)) errors.push(...validateList(value, schema, path, validate));
+  else if (Array.isArray(value)) errors.push(...validateList(value, schema, path));
   else if (isObject(value)) errors.push(...validateObject(value, schema, path));
   errors.push(...validateLogic(value, schema, path));
   return errors;
@@ -119,20 +118,20 @@ function validateText(value: string, schema: Schema, path: string): FieldError[]
   const length = minLength === undefined && maxLength === undefined ? 0 : codePoints(value);
   if (maxLength !== undefined && length > maxLength) errors.push(fieldError.tooLong(path, maxLength));
   if (minLength !== undefined && length < minLength) {
-    errors.push(fieldError.invalid(path, value, `${path} in body should be at least ${minLength} chars long`));
+    errors.push(fieldError.against(path, value, `should be at least ${minLength} chars long`));
   }
   if (pattern !== undefined && patternOf(pattern)?.test(value) === false) {
-    errors.push(fieldError.invalid(path, value, `${path} in body should match '${pattern}'`));
+    errors.push(fieldError.against(path, value, `should match '${pattern}'`));
   }
   if (format !== undefined && formats[format]?.(value) === false) {
-    errors.push(fieldError.invalid(path, value, `${path} in body must be of type ${format}: ${JSON.stringify(value)}`));
+    errors.push(fieldError.against(path, value, `must be of type ${format}: ${JSON.stringify(value)}`));
   }
   return errors;
 }
 
 function validateNumber(value: number | bigint, schema: Schema, path: string): FieldError[] {
   const errors: FieldError[] = [];
-  const say = (detail: string) => errors.push(fieldError.invalid(path, value, `${path} in body should be ${detail}`));
+  const say = (detail: string) => errors.push(fieldError.against(path, value, `should be ${detail}`));
   const { minimum, maximum, multipleOf } = schema;
   if (minimum !== undefined) {
     if (schema.exclusiveMinimum === true && value <= minimum) say(`greater than ${minimum}`);
@@ -157,9 +156,7 @@ function validateObject(value: JsonObject, schema: Schema, path: string): FieldE
     errors.push(fieldError.invalid(path, count, `must have at most ${schema.maxProperties} items`));
   }
   if (schema.minProperties !== undefined && count < schema.minProperties) {
-    errors.push(
-      fieldError.invalid(path, count, `${path} in body should have at least ${schema.minProperties} properties`),
-    );
+    errors.push(fieldError.against(path, count, `should have at least ${schema.minProperties} properties`));
   }
   for (const [key, item] of Object.entries(value)) {
     const child = childOf(schema, key);
@@ -176,21 +173,35 @@ function validateEmbedded(value: JsonObject, at: (key: string) => string): Field
 }
 
 function validateLogic(value: JsonValue, schema: Schema, path: string): FieldError[] {
-  const errors: FieldError[] = [];
+  const { allOf = [], anyOf, oneOf, not } = schema;
+  const errors = allOf.flatMap((branch) => validate(value, branch, path));
   const passes = (branch: Schema) => validate(value, branch, path).length === 0;
-  for (const branch of schema.allOf ?? []) errors.push(...validate(value, branch, path));
-  if (schema.anyOf !== undefined && !isIntOrString(schema) && !schema.anyOf.some(passes)) {
-    errors.push(
-      fieldError.invalid(path, canonical(value), `${path} in body must validate at least one schema (anyOf)`),
-    );
-  }
-  if (schema.oneOf !== undefined && schema.oneOf.filter(passes).length !== 1) {
-    errors.push(
-      fieldError.invalid(path, canonical(value), `${path} in body must validate one and only one schema (oneOf)`),
-    );
-  }
-  if (schema.not !== undefined && passes(schema.not)) {
-    errors.push(fieldError.invalid(path, canonical(value), `${path} in body must not validate the schema (not)`));
-  }
+  const say = (rule: string) => errors.push(fieldError.against(path, canonical(value), rule));
+  if (anyOf !== undefined && !isIntOrString(schema) && !anyOf.some(passes))
+    say("must validate at least one schema (anyOf)");
+  if (oneOf !== undefined && oneOf.filter(passes).length !== 1) say("must validate one and only one schema (oneOf)");
+  if (not !== undefined && passes(not)) say("must not validate the schema (not)");
+  return errors;
+}
+
+/** Length, items, and the uniqueness that list types set and map ask for. */
+function validateList(value: JsonValue[], schema: Schema, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const { items, minItems, maxItems } = schema;
+  if (maxItems !== undefined && value.length > maxItems) errors.push(fieldError.tooMany(path, value.length, maxItems));
+  if (minItems !== undefined && value.length < minItems)
+    errors.push(fieldError.against(path, value.length, `should have at least ${minItems} items`));
+  if (items !== undefined) value.forEach((item, at) => errors.push(...validate(item, items, `${path}[${at}]`)));
+  const type = listTypeOf(schema);
+  if (type === "atomic" && schema.uniqueItems !== true) return errors;
+  /** Key: an item of a set, the keys of a map's item; value: how often it was seen. A third one is not told again. */
+  const seen = new Map<string, number>();
+  value.forEach((item, at) => {
+    const key = type === "map" ? mapKeys(item, schema) : item;
+    const text = canonical(key);
+    const times = (seen.get(text) ?? 0) + 1;
+    if (times === 2) errors.push(fieldError.duplicate(`${path}[${at}]`, key));
+    seen.set(text, times);
+  });
   return errors;
 }

@@ -34,13 +34,14 @@ export class Transaction {
   put(place: StoredPlace, object: KubeObject): Entry {
     const previous = this.get(place);
     this.#revision++;
-    object.metadata.resourceVersion = String(this.#revision);
-    const json = writeJson(object);
+    const metadata = { ...object.metadata, resourceVersion: String(this.#revision) };
+    const stamped: KubeObject = { ...object, metadata };
+    const json = writeJson(stamped);
     // Most objects are small: bytes are counted only where characters alone come near the limit.
     if (json.length * 3 > objectBytesMax && Buffer.byteLength(json) > objectBytesMax) {
       throw new StatusError(500, "", "etcdserver: request is too large");
     }
-    const entry = new Entry(place, this.#revision, json, object);
+    const entry = new Entry(place, this.#revision, json, stamped);
     this.#record(previous === undefined ? "ADDED" : "MODIFIED", entry, previous, entry);
     return entry;
   }
