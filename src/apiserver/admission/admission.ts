@@ -88,12 +88,10 @@ export class Admission {
 
   #applies(webhook: Webhook, { context, operation, object, before }: Review): boolean {
     if (!coversRequest(webhook, context, operation)) return false;
-    const labels = [object?.metadata.labels, before?.metadata.labels];
-    const seen = [object, before].flatMap((one, at) => (one === undefined ? [] : [labels[at]]));
-    if (!seen.some((each) => selects(webhook.objectSelector, each))) return false;
-    return (
-      selects(webhook.namespaceSelector, this.#namespaceLabels(context, object ?? before)) || !hasNamespace(context)
-    );
+    const seen = [object, before].filter((one) => one !== undefined);
+    if (!seen.some(({ metadata }) => selects(webhook.objectSelector, metadata.labels))) return false;
+    const isWithin = context.resource.namespaced || context.resource.storage === "/namespaces";
+    return !isWithin || selects(webhook.namespaceSelector, this.#namespaceLabels(context, object ?? before));
   }
 
   #namespaceLabels(context: Context, object: KubeObject | undefined): Record<string, string> | undefined {
@@ -112,13 +110,8 @@ export class Admission {
     let response: JsonObject;
     try {
       const body = writeJson(requestOf(review, uid));
-      const reply = await this.#call({
-        ...targetOf(webhook, this.#store),
-        caBundle: webhook.caBundle,
-        timeoutMs: webhook.timeoutMs,
-        body,
-      });
-      response = responseOf(reply, uid);
+      const { caBundle, timeoutMs } = webhook;
+      response = responseOf(await this.#call({ ...targetOf(webhook, this.#store), caBundle, timeoutMs, body }), uid);
     } catch (cause) {
       if (webhook.isIgnoredOnFailure) return undefined;
       const message = messageOf(cause);
@@ -146,14 +139,10 @@ function isMeant(webhook: Webhook, review: Review): boolean {
   }
 }
 
-function hasNamespace(context: Context): boolean {
-  return context.resource.namespaced || context.resource.storage === "/namespaces";
-}
-
 function requestOf({ context, operation, object, before, isDry, options }: Review, uid: string): JsonObject {
-  const { resource } = context;
-  const kind = { group: resource.group, version: resource.version, kind: resource.kind };
-  const named = { group: resource.group, version: resource.version, resource: resource.plural };
+  const { group: ownGroup, version, kind: kindName, plural } = context.resource;
+  const kind = { group: ownGroup, version, kind: kindName };
+  const named = { group: ownGroup, version, resource: plural };
   const subject = object ?? before;
   return {
     kind: "AdmissionReview",
@@ -164,11 +153,10 @@ function requestOf({ context, operation, object, before, isDry, options }: Revie
       resource: named,
       requestKind: kind,
       requestResource: named,
-      ...(context.subresource === ""
-        ? {}
-        : { subResource: context.subresource, requestSubResource: context.subresource }),
+      subResource: context.subresource || undefined,
+      requestSubResource: context.subresource || undefined,
       name: subject?.metadata.name ?? context.name,
-      ...(context.namespace === "" ? {} : { namespace: context.namespace }),
+      namespace: context.namespace || undefined,
       operation,
       userInfo: { username: context.user.username, groups: [...context.user.groups] },
       object: object ?? null,

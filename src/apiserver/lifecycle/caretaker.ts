@@ -1,9 +1,9 @@
 // What the controllers of a cluster do for the API itself: garbage collection by owner references, the end of namespaces and of CRDs.
 // It works off a queue of places that may need care, level-based: it looks at what is there, never at what happened.
-import { type Clock, sleep, timestamp } from "../../kube/clock.ts";
-import { dig, digList, digObject, equal, isObject } from "../json.ts";
+import { type Clock, sleep } from "../../kube/clock.ts";
+import { digList } from "../json.ts";
 import type { KubeObject, OwnerReference } from "../object.ts";
-import { conditionOf, crdFinalizer, crdStorage, resourcesOf } from "../registry/crd.ts";
+import { type Condition, crdFinalizer, crdStorage, resourcesOf, withCondition } from "../registry/crd.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Resource } from "../registry/resource.ts";
 import { type DeleteOptions, foregroundFinalizer, orphanFinalizer, removeNow } from "../request/delete.ts";
@@ -14,7 +14,7 @@ import type { Transaction } from "../store/transaction.ts";
 import { expireEvents } from "./event-expiry.ts";
 import { Owners, ownersOf } from "./owners.ts";
 
-const background: DeleteOptions = { propagation: "Background" };
+const atOnce: DeleteOptions = { propagation: "Background", gracePeriodSeconds: 0 };
 
 /** A pass works off so many places in one commit; the rest waits for the next, so that clients get their turn in between. */
 const passMax = 200;
@@ -191,19 +191,17 @@ export class Caretaker {
   #emptyNamespace(transaction: Transaction, entry: Entry): void {
     const resources = this.#registry.stored().filter((resource) => resource.namespaced);
     const left = this.#deleteAll(transaction, resources, entry.name);
-    if (left > 0) reportRemaining(transaction, entry, left, this.#clock.wallMs());
-    if (left > 0 || digList(entry.object, "spec", "finalizers").every((finalizer) => finalizer !== "kubernetes"))
-      return;
-    const finalizers = digList(entry.object, "spec", "finalizers").filter((finalizer) => finalizer !== "kubernetes");
-    const spec = { finalizers };
-    finish(transaction, entry, { ...entry.object, spec });
+    const held = digList(entry.object, "spec", "finalizers");
+    const finalizers = held.filter((finalizer) => finalizer !== "kubernetes");
+    if (left > 0) report(transaction, entry, remaining(left), this.#clock.wallMs());
+    else if (finalizers.length < held.length) finish(transaction, entry, { ...entry.object, spec: { finalizers } });
   }
 
   #emptyDefinition(transaction: Transaction, entry: Entry): void {
     const [resource] = resourcesOf(entry.object);
     const left = resource === undefined ? 0 : this.#deleteAll(transaction, [resource], "");
     if (left === 0) dropFinalizer(transaction, entry, crdFinalizer);
-    else reportTerminating(transaction, entry, this.#clock.wallMs());
+    else report(transaction, entry, [terminating], this.#clock.wallMs());
   }
 
   /** How many objects are still there afterwards, held by finalizers or beyond what one pass takes. */
@@ -214,11 +212,8 @@ export class Caretaker {
       for (const entry of this.#store.collection(resource.storage).list(namespace)) {
         const now = transaction.get(entry);
         if (now === undefined) continue;
-        if (now.object.metadata.deletionTimestamp !== undefined || done >= passMax) left++;
-        else if (
-          !removeNow(transaction, entry, resource, { ...background, gracePeriodSeconds: 0 }, this.#clock.wallMs()).gone
-        )
-          left++;
+        const isKept = now.object.metadata.deletionTimestamp !== undefined || done >= passMax;
+        if (isKept || !removeNow(transaction, entry, resource, atOnce, this.#clock.wallMs()).gone) left++;
         done++;
       }
     }
@@ -226,33 +221,25 @@ export class Caretaker {
   }
 }
 
-/** Says in the namespace's status what its end waits for. */
-function reportRemaining(transaction: Transaction, entry: Entry, left: number, nowMs: number): void {
-  const told = digList(entry.object, "status", "conditions");
+/** What the end of a namespace waits for. */
+function remaining(left: number): Condition[] {
   const message = `Some resources are remaining: ${left} objects still wait for their finalizers`;
-  const conditions = ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"].map((type) => {
-    const reason = type === "NamespaceContentRemaining" ? "SomeResourcesRemain" : "SomeFinalizersRemain";
-    const known = told.find((condition) => dig(condition, "type") === type);
-    return isObject(known) && known["message"] === message
-      ? known
-      : { type, status: "True", reason, message, lastTransitionTime: timestamp(nowMs) };
-  });
-  if (equal(conditions, told)) return;
-  transaction.put(entry, { ...entry.object, status: { ...digObject(entry.object, "status"), conditions } });
+  return [
+    { type: "NamespaceContentRemaining", status: "True", reason: "SomeResourcesRemain", message },
+    { type: "NamespaceFinalizersRemaining", status: "True", reason: "SomeFinalizersRemain", message },
+  ];
 }
 
-function reportTerminating(transaction: Transaction, entry: Entry, nowMs: number): void {
-  if (conditionOf(entry.object, "Terminating") !== undefined) return;
-  const status = digObject(entry.object, "status");
-  const condition = {
-    type: "Terminating",
-    status: "True",
-    reason: "InstanceDeletionInProgress",
-    message: "CustomResource deletion is in progress",
-    lastTransitionTime: timestamp(nowMs),
-  };
-  const conditions = [...digList(status, "conditions"), condition];
-  transaction.put(entry, { ...entry.object, status: { ...status, conditions } });
+const terminating: Condition = {
+  type: "Terminating",
+  status: "True",
+  reason: "InstanceDeletionInProgress",
+  message: "CustomResource deletion is in progress",
+};
+
+function report(transaction: Transaction, entry: Entry, conditions: readonly Condition[], nowMs: number): void {
+  const object = conditions.reduce((so, condition) => withCondition(so, condition, nowMs), entry.object);
+  if (object !== entry.object) transaction.put(entry, object);
 }
 
 const isLeaving = (owner: Entry | "unknown") =>
@@ -263,16 +250,14 @@ const isLeaving = (owner: Entry | "unknown") =>
 function rewrite(transaction: Transaction, entry: Entry, change: (metadata: KubeObject["metadata"]) => void): void {
   const metadata = { ...entry.object.metadata };
   change(metadata);
-  if (metadata.ownerReferences?.length === 0) delete metadata.ownerReferences;
+  for (const key of ["ownerReferences", "finalizers"]) if (digList(metadata, key).length === 0) delete metadata[key];
   finish(transaction, entry, { ...entry.object, metadata });
 }
 
 function dropFinalizer(transaction: Transaction, entry: Entry, finalizer: string): void {
-  const metadata = { ...entry.object.metadata };
-  const finalizers = (metadata.finalizers ?? []).filter((each) => each !== finalizer);
-  if (finalizers.length > 0) metadata.finalizers = finalizers;
-  else delete metadata.finalizers;
-  finish(transaction, entry, { ...entry.object, metadata });
+  rewrite(transaction, entry, (metadata) => {
+    metadata.finalizers = (metadata.finalizers ?? []).filter((each) => each !== finalizer);
+  });
 }
 
 function finish(transaction: Transaction, entry: Entry, object: KubeObject): void {

@@ -16,22 +16,15 @@ interface Operation {
 
 /** Said of operations that do not fit the object; the real server gives no more than this. */
 function refused(detail: string): StatusError {
-  return new StatusError(
-    422,
-    "Invalid",
-    `the server rejected our request due to an error in our request: ${detail}`,
-    {},
-  );
+  const message = `the server rejected our request due to an error in our request: ${detail}`;
+  return new StatusError(422, "Invalid", message, {});
 }
 
 export function parseJsonPatch(body: JsonValue): readonly Operation[] {
   if (!Array.isArray(body)) throw badRequest("a JSON patch is a list of operations (RFC 6902)");
   if (body.length > operationsMax) {
-    throw new StatusError(
-      413,
-      "RequestEntityTooLarge",
-      `The allowed maximum operations in a JSON patch is ${operationsMax}, got ${body.length}`,
-    );
+    const message = `The allowed maximum operations in a JSON patch is ${operationsMax}, got ${body.length}`;
+    throw new StatusError(413, "RequestEntityTooLarge", message);
   }
   return body.map((item) => {
     if (!isObject(item) || typeof item["op"] !== "string" || typeof item["path"] !== "string") {
@@ -138,10 +131,7 @@ function read(value: JsonValue, path: readonly string[]): JsonValue | undefined 
 
 function write(root: Root, path: readonly string[], value: JsonValue, insert: boolean): void {
   const key = path.at(-1);
-  if (key === undefined) {
-    root.value = value;
-    return;
-  }
+  if (key === undefined) return void (root.value = value);
   const parent = read(root.value, path.slice(0, -1));
   if (Array.isArray(parent)) {
     if (key === "-" && insert) parent.push(value);

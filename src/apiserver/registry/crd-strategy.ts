@@ -1,19 +1,8 @@
 // What the API does with a CustomResourceDefinition itself: defaults, checks, and the conditions that say whether it is served.
-import { timestamp } from "../../kube/clock.ts";
-import {
-  dig,
-  digList,
-  digObject,
-  digString,
-  equal,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  textOf,
-} from "../json.ts";
+import { dig, digList, digObject, digString, equal, isObject, type JsonValue, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { type FieldError, fieldError } from "../status.ts";
-import { conditionOf } from "./crd.ts";
+import { conditionOf, withCondition } from "./crd.ts";
 import { structuralErrors } from "./structural.ts";
 
 export function defaultCrd(crd: KubeObject): void {
@@ -40,17 +29,13 @@ export function validateCrd(crd: KubeObject, before: KubeObject | undefined): Fi
     errors.push(fieldError.invalid("spec.group", group, "should be a domain with at least one dot"));
   const scope = dig(crd, "spec", "scope");
   if (scope !== "Cluster" && scope !== "Namespaced") {
-    errors.push(
-      scope === undefined
-        ? fieldError.required("spec.scope")
-        : fieldError.unsupported("spec.scope", scope, ["Cluster", "Namespaced"]),
-    );
+    if (scope === undefined) errors.push(fieldError.required("spec.scope"));
+    else errors.push(fieldError.unsupported("spec.scope", scope, ["Cluster", "Namespaced"]));
   }
   const approval = "api-approved.kubernetes.io";
   if (/\.(k8s|kubernetes)\.io$/.test(group) && crd.metadata.annotations?.[approval] === undefined) {
-    errors.push(
-      fieldError.required(`metadata.annotations[${approval}]`, "protected groups must have approval annotation"),
-    );
+    const rule = "protected groups must have approval annotation";
+    errors.push(fieldError.required(`metadata.annotations[${approval}]`, rule));
   }
   for (const key of ["plural", "kind"]) {
     if ((digString(crd, "spec", "names", key) ?? "") === "") errors.push(fieldError.required(`spec.names.${key}`));
@@ -67,9 +52,8 @@ function validateVersions(versions: readonly JsonValue[]): FieldError[] {
   const errors: FieldError[] = [];
   const stored = versions.filter((version) => dig(version, "storage") === true).length;
   if (stored !== 1) {
-    errors.push(
-      fieldError.invalid("spec.versions", versions.length, "must have exactly one version marked as storage version"),
-    );
+    const rule = "must have exactly one version marked as storage version";
+    errors.push(fieldError.invalid("spec.versions", versions.length, rule));
   }
   const seen = new Set<string>();
   versions.forEach((version, at) => {
@@ -91,15 +75,11 @@ function immutableErrors(crd: KubeObject, before: KubeObject): FieldError[] {
       ? []
       : [fieldError.invalid(`status.storedVersions[${at}]`, stored, "missing from spec.versions")],
   );
-  return [...missing, ...changedNames(crd, before)];
-}
-
-function changedNames(crd: KubeObject, before: KubeObject): FieldError[] {
-  return [["group"], ["scope"], ["names", "plural"], ["names", "kind"]].flatMap((path) => {
+  const changed = [["group"], ["scope"], ["names", "plural"], ["names", "kind"]].flatMap((path) => {
     const now = dig(crd, "spec", ...path);
-    if (equal(now, dig(before, "spec", ...path))) return [];
-    return [fieldError.invalid(`spec.${path.join(".")}`, now, "field is immutable")];
+    return equal(now, dig(before, "spec", ...path)) ? [] : [fieldError.immutable(`spec.${path.join(".")}`, now)];
   });
+  return [...missing, ...changed];
 }
 
 /** Sets acceptedNames, storedVersions and the two conditions. `clash` is a name that another CRD has already. */
@@ -115,41 +95,13 @@ export function establish(crd: KubeObject, clash: string | undefined, nowMs: num
   );
   const stored = digList(status, "storedVersions");
   status["storedVersions"] = storage === undefined || stored.includes(storage) ? stored : [...stored, storage];
-  setCondition(
-    crd,
-    "NamesAccepted",
-    clash === undefined,
-    clash === undefined ? "NoConflicts" : "NameConflict",
-    clash,
-    nowMs,
-  );
-  setCondition(crd, "Established", accepted, accepted ? "InitialNamesAccepted" : "NotAccepted", clash, nowMs);
-}
-
-const messages: Readonly<Record<string, string>> = {
-  NoConflicts: "no conflicts found",
-  InitialNamesAccepted: "the initial names have been accepted",
-  NotAccepted: "not all names are accepted",
-};
-
-function setCondition(
-  crd: KubeObject,
-  type: string,
-  holds: boolean,
-  reason: string,
-  clash: string | undefined,
-  nowMs: number,
-): void {
-  const status = digObject(crd, "status");
-  const known = conditionOf(crd, type);
-  const value = holds ? "True" : "False";
-  if (known?.["status"] === value && known["reason"] === reason) return;
-  const condition: JsonObject = {
-    type,
-    status: value,
-    lastTransitionTime: timestamp(nowMs),
-    reason,
-    message: messages[reason] ?? `${JSON.stringify(clash)} is already in use`,
-  };
-  status["conditions"] = [...digList(status, "conditions").filter((other) => other !== known), condition];
+  const names =
+    clash === undefined
+      ? { status: "True", reason: "NoConflicts", message: "no conflicts found" }
+      : { status: "False", reason: "NameConflict", message: `${JSON.stringify(clash)} is already in use` };
+  const established = accepted
+    ? { status: "True", reason: "InitialNamesAccepted", message: "the initial names have been accepted" }
+    : { status: "False", reason: "NotAccepted", message: "not all names are accepted" };
+  const named = withCondition(crd, { type: "NamesAccepted", ...names }, nowMs);
+  crd["status"] = withCondition(named, { type: "Established", ...established }, nowMs)["status"];
 }

@@ -1,5 +1,6 @@
 // From a CustomResourceDefinition to the resources it brings, one per served version.
-import { dig, digList, digObject, digString, isObject, type JsonObject, textOf } from "../json.ts";
+import { timestamp } from "../../kube/clock.ts";
+import { dig, digList, digObject, digString, equal, isObject, type JsonObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { objectMetaSchema } from "../schema/builtin.ts";
 import type { Schema } from "../schema/schema.ts";
@@ -16,17 +17,25 @@ export function conditionOf(object: KubeObject, type: string): JsonObject | unde
     .find((condition) => condition["type"] === type);
 }
 
+export type Condition = Readonly<Record<"type" | "status", string>> & JsonObject;
+
+/** The object with the condition; the very same object where it says so already. The time is that of the last change. */
+export function withCondition(object: KubeObject, condition: Condition, nowMs: number): KubeObject {
+  const known = conditionOf(object, condition.type);
+  if (known !== undefined && equal({ ...known, ...condition }, known)) return object;
+  const status = digObject(object, "status");
+  const others = digList(status, "conditions").filter((each) => each !== known);
+  const conditions = [...others, { ...condition, lastTransitionTime: timestamp(nowMs) }];
+  return { ...object, status: { ...status, conditions } };
+}
+
 const strings = (values: readonly unknown[]) => values.filter((value) => typeof value === "string");
 
 /** Nothing unless the CRD is established. */
 export function resourcesOf(crd: KubeObject): Resource[] {
   if (conditionOf(crd, "Established")?.["status"] !== "True") return [];
   const versions = digList(crd, "spec", "versions").filter(isObject);
-  const storage =
-    digString(
-      versions.find((version) => version["storage"] === true),
-      "name",
-    ) ?? "";
+  const storage = textOf(versions.find((version) => version["storage"] === true)?.["name"]);
   return versions.filter((version) => version["served"] === true).map((version) => resourceOf(crd, version, storage));
 }
 

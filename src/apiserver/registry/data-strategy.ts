@@ -1,5 +1,5 @@
 // ConfigMaps and Secrets: what they may hold, how much of it, and when it may not change any more.
-import { assign, dig, digObject, equal, isObject, type JsonValue, textOf } from "../json.ts";
+import { assign, dig, digObject, equal, isObject, type JsonValue, own, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { type FieldError, fieldError } from "../status.ts";
 import type { Strategy } from "./strategy.ts";
@@ -32,33 +32,29 @@ const secretKeys: ReadonlyMap<string, readonly string[]> = new Map([
 export const configMap: Strategy = {
   validate(object, before) {
     const errors: FieldError[] = [];
+    const forbid = (field: string) =>
+      errors.push(fieldError.forbidden(field, "field is immutable when `immutable` is set"));
     if (before?.["immutable"] === true) {
-      if (object["immutable"] !== true)
-        errors.push(fieldError.forbidden("immutable", "field is immutable when `immutable` is set"));
-      for (const field of ["data", "binaryData", "stringData"]) {
-        if (!equal(object[field], before[field])) {
-          errors.push(fieldError.forbidden(field, "field is immutable when `immutable` is set"));
-        }
-      }
+      if (object["immutable"] !== true) forbid("immutable");
+      for (const field of ["data", "binaryData", "stringData"]) if (!equal(object[field], before[field])) forbid(field);
     }
     errors.push(...sizeErrors(object));
+    const binary = digObject(object, "binaryData");
     for (const key of Object.keys(digObject(object, "data"))) {
-      if (dig(object, "binaryData", key) !== undefined) {
+      if (own(binary, key) !== undefined)
         errors.push(fieldError.invalid(`data[${key}]`, key, "duplicate of key present in binaryData"));
-      }
     }
     for (const field of ["data", "binaryData"]) {
       for (const key of Object.keys(digObject(object, field))) {
-        if (!/^[-._a-zA-Z0-9]+$/.test(key)) {
-          const rule =
-            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-          errors.push(fieldError.invalid(`${field}[${key}]`, key, rule));
-        }
+        if (!/^[-._a-zA-Z0-9]+$/.test(key)) errors.push(fieldError.invalid(`${field}[${key}]`, key, keyRule));
       }
     }
     return errors;
   },
 };
+
+const keyRule =
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 export const secret: Strategy = {
   defaults(object) {
@@ -76,7 +72,7 @@ export const secret: Strategy = {
       if (dig(object, "data", key) === undefined) errors.push(fieldError.required(`data[${key}]`));
     }
     if (before !== undefined && object["type"] !== before["type"]) {
-      errors.push(fieldError.invalid("type", object["type"], "field is immutable"));
+      errors.push(fieldError.immutable("type", object["type"]));
     }
     return errors;
   },

@@ -53,12 +53,9 @@ export function validatePodSpec(spec: JsonObject, path: string): FieldError[] {
 export function validatePod(pod: KubeObject, before: KubeObject | undefined): FieldError[] {
   const errors = validatePodSpec(digObject(pod, "spec"), "spec");
   if (before !== undefined && !equal(frozenPart(pod), frozenPart(before))) {
-    errors.push(
-      fieldError.forbidden(
-        "spec",
-        "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
-      ),
-    );
+    const rule =
+      "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+    errors.push(fieldError.forbidden("spec", rule));
   }
   return errors;
 }

@@ -46,7 +46,7 @@ const templated: Strategy = {
     }
     errors.push(...validatePodSpec(digObject(object, "spec", "template", "spec"), "spec.template.spec"));
     if (before !== undefined && !equal(selector, dig(before, "spec", "selector"))) {
-      errors.push(fieldError.invalid("spec.selector", selector, "field is immutable"));
+      errors.push(fieldError.immutable("spec.selector", selector));
     }
     return errors;
   },

@@ -12,47 +12,32 @@ export function structuralErrors(schema: JsonObject, path: string, isRoot: boole
   const errors: FieldError[] = [];
   const { type } = schema;
   const free = schema["x-kubernetes-int-or-string"] === true || schema["x-kubernetes-preserve-unknown-fields"] === true;
-  if (isRoot && type !== "object") {
-    errors.push(
-      type === undefined
-        ? fieldError.required(`${path}.type`, "must not be empty at the root")
-        : fieldError.invalid(`${path}.type`, type, "must be object at the root"),
-    );
-  } else if (type === undefined && !free) {
-    errors.push(fieldError.required(`${path}.type`, "must not be empty for specified object fields"));
-  }
+  const at = (place: string) => `${path}.${place}`;
+  const forbid = (place: string, rule: string) => errors.push(fieldError.forbidden(at(place), rule));
+  if (isRoot && type === undefined) errors.push(fieldError.required(at("type"), "must not be empty at the root"));
+  else if (isRoot && type !== "object") errors.push(fieldError.invalid(at("type"), type, "must be object at the root"));
+  else if (type === undefined && !free)
+    errors.push(fieldError.required(at("type"), "must not be empty for specified object fields"));
   if (type === "array" && !isObject(schema["items"]))
-    errors.push(fieldError.required(`${path}.items`, "must be specified"));
+    errors.push(fieldError.required(at("items"), "must be specified"));
   errors.push(...listErrors(schema, path), ...ruleErrors(schema, path));
-  if (schema["properties"] !== undefined && isObject(schema["additionalProperties"])) {
-    errors.push(
-      fieldError.forbidden(`${path}.additionalProperties`, "additionalProperties and properties are mutual exclusive"),
-    );
-  }
-  if (schema["additionalProperties"] === false) {
-    errors.push(fieldError.forbidden(`${path}.additionalProperties`, "additionalProperties cannot be set to false"));
-  }
-  if (schema["uniqueItems"] === true) {
-    errors.push(
-      fieldError.forbidden(
-        `${path}.uniqueItems`,
-        "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
-      ),
-    );
-  }
-  if (schema["default"] !== undefined) errors.push(...validate(schema["default"], schema, `${path}.default`));
-  if (schema["$ref"] !== undefined) errors.push(fieldError.forbidden(`${path}.$ref`, "$ref is not supported"));
+  const rest = schema["additionalProperties"];
+  if (schema["properties"] !== undefined && isObject(rest))
+    forbid("additionalProperties", "additionalProperties and properties are mutual exclusive");
+  if (rest === false) forbid("additionalProperties", "additionalProperties cannot be set to false");
+  if (schema["uniqueItems"] === true)
+    forbid("uniqueItems", "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
+  if (schema["default"] !== undefined) errors.push(...validate(schema["default"], schema, at("default")));
+  if (schema["$ref"] !== undefined) forbid("$ref", "$ref is not supported");
   for (const [place, child] of childrenOf(schema))
     errors.push(...structuralErrors(child, path + place, false, depth + 1));
   return errors;
 }
 
 function childrenOf(schema: JsonObject): [string, JsonObject][] {
+  const properties = Object.entries(digObject(schema, "properties"));
   const children: [string, JsonValue | undefined][] = [
-    ...Object.entries(digObject(schema, "properties")).map(([key, value]): [string, JsonValue | undefined] => [
-      `.properties[${key}]`,
-      value,
-    ]),
+    ...properties.map(([key, value]): [string, JsonValue | undefined] => [`.properties[${key}]`, value]),
     [".items", schema["items"]],
     [".additionalProperties", schema["additionalProperties"]],
   ];
@@ -66,10 +51,7 @@ function listErrors(schema: JsonObject, path: string): FieldError[] {
     return [fieldError.unsupported(`${path}.x-kubernetes-list-type`, listType, ["atomic", "map", "set"])];
   }
   const keys = digList(schema, "x-kubernetes-list-map-keys");
-  if (listType === "map" && keys.length === 0) {
-    return [
-      fieldError.required(`${path}.x-kubernetes-list-map-keys`, "must not be empty if x-kubernetes-list-type is map"),
-    ];
-  }
-  return [];
+  if (listType !== "map" || keys.length > 0) return [];
+  const rule = "must not be empty if x-kubernetes-list-type is map";
+  return [fieldError.required(`${path}.x-kubernetes-list-map-keys`, rule)];
 }

@@ -1,8 +1,8 @@
 // A request on a resource: which verb it is, and the answer.
-import { timestamp } from "../../kube/clock.ts";
 import type { ApiResponse } from "../../kube/transport/transport.ts";
-import { digList, digObject, digString, isObject, type JsonObject } from "../json.ts";
+import { digObject, digString, isObject, type JsonObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
+import { withCondition } from "../registry/crd.ts";
 import { StatusError, badRequest, conflict, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { checkDuplicates } from "./admit.ts";
@@ -172,32 +172,16 @@ async function bind(serving: Serving, context: Context, binding: JsonObject): Pr
   const node = digString(binding, "target", "name") ?? "";
   if (node === "") throw badRequest("Binding: target.name: Required value");
   const transform = (pod: KubeObject): KubeObject => {
-    const bound = digString(pod, "spec", "nodeName") ?? "";
-    if (bound !== "") {
-      throw conflict(
-        { group: "", plural: "pods/binding", kind: "Binding" },
-        context.name,
-        `pod ${context.name} is already assigned to node ${JSON.stringify(bound)}`,
-      );
+    const other = digString(pod, "spec", "nodeName") ?? "";
+    if (other !== "") {
+      const why = `pod ${context.name} is already assigned to node ${JSON.stringify(other)}`;
+      throw conflict({ group: "", plural: "pods/binding", kind: "Binding" }, context.name, why);
     }
-    const annotations = {
-      ...pod.metadata.annotations,
-      ...(digObject(binding, "metadata", "annotations") as Record<string, string>),
-    };
-    const scheduled = {
-      type: "PodScheduled",
-      status: "True",
-      lastTransitionTime: timestamp(serving.clock.wallMs()),
-    };
-    const conditions = digList(pod, "status", "conditions").filter(
-      (condition) => !isObject(condition) || condition["type"] !== "PodScheduled",
-    );
-    return {
-      ...pod,
-      metadata: Object.keys(annotations).length === 0 ? pod.metadata : { ...pod.metadata, annotations },
-      spec: { ...digObject(pod, "spec"), nodeName: node },
-      status: { ...digObject(pod, "status"), conditions: [...conditions, scheduled] },
-    };
+    const given = digObject(binding, "metadata", "annotations") as Record<string, string>;
+    const annotations = { ...pod.metadata.annotations, ...given };
+    const metadata = Object.keys(annotations).length === 0 ? pod.metadata : { ...pod.metadata, annotations };
+    const bound = { ...pod, metadata, spec: { ...digObject(pod, "spec"), nodeName: node } };
+    return withCondition(bound, { type: "PodScheduled", status: "True" }, serving.clock.wallMs());
   };
   await update(serving, context, { transform });
   return done();
