@@ -42,3 +42,9 @@ export interface KubeObject extends JsonObject {
   kind: string;
   metadata: ObjectMeta;
 }
+
+const times = ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const;
+/** Of the metadata, what the server sets, whatever a client says. */
+export const serverSet = ["namespace", "uid", "resourceVersion", "generation", ...times] as const;
+/** What an update does not change. */
+export const serverKept = ["name", "generateName", ...serverSet] as const;

@@ -1,7 +1,7 @@
 // metadata.managedFields: who owns which field of an object, after an update and after an apply.
 import { timestamp } from "../../kube/clock.ts";
 import { equal, type JsonObject } from "../json.ts";
-import type { KubeObject, ManagedFields } from "../object.ts";
+import { type KubeObject, type ManagedFields, serverKept } from "../object.ts";
 import type { Schema } from "../schema/schema.ts";
 import { type Cause, StatusError } from "../status.ts";
 import { type Difference, differenceOf, type Fields, inWords, readFields, statedIn, writeFields } from "./fields.ts";
@@ -26,21 +26,7 @@ const nobodys = readFields({
   "f:kind": {},
   "f:metadata": {
     ".": {},
-    ...Object.fromEntries(
-      [
-        "name",
-        "namespace",
-        "generateName",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "selfLink",
-        "managedFields",
-      ].map((key) => [`f:${key}`, {}]),
-    ),
+    ...Object.fromEntries([...serverKept, "selfLink", "managedFields"].map((key) => [`f:${key}`, {}])),
   },
 }).add("");
 
@@ -154,11 +140,8 @@ export function applyConfiguration(
   const stated = statedIn(config, schema).difference(nobodys);
   const merged = mergeApplied(live, config, schema) as KubeObject;
   const { gone, come } = changesOf(live, merged, schema);
-  if (!isForced)
-    refuse(
-      owners.filter((owner) => owner !== mine),
-      come,
-    );
+  const others = owners.filter((owner) => owner !== mine);
+  if (!isForced) refuse(others, come);
   const left = without(owners, mine, gone.union(come));
   const owned = left.reduce((all, owner) => (owner === mine ? all : all.union(owner.fields)), stated.union(nobodys));
   const { result, lost } = withoutDropped(merged, schema, mine?.fields ?? new Set(), owned);

@@ -19,9 +19,9 @@ const orphaning = new Set(["batch/jobs", "/replicationcontrollers"]);
 const keptNamespaces = new Set(["default", "kube-system", "kube-public"]);
 
 export interface DeleteOptions {
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly gracePeriodSeconds?: number;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly gracePeriodSeconds?: number | undefined;
   readonly propagation: "Background" | "Foreground" | "Orphan" | undefined;
 }
 
@@ -46,13 +46,11 @@ export function parseDeleteOptions(body: JsonObject, query: URLSearchParams): De
     const rule = "orphanDependents and deletionPropagation cannot be both set";
     throw invalidOptions("DeleteOptions", fieldError.invalid("propagationPolicy", propagation, rule));
   }
-  const uid = digString(body, "preconditions", "uid");
-  const resourceVersion = digString(body, "preconditions", "resourceVersion");
   const legacy = orphan === undefined ? undefined : orphan === true || orphan === "true" ? "Orphan" : "Background";
   return {
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    ...(grace === undefined ? {} : { gracePeriodSeconds: Number(grace) }),
+    uid: digString(body, "preconditions", "uid"),
+    resourceVersion: digString(body, "preconditions", "resourceVersion"),
+    gracePeriodSeconds: grace === undefined ? undefined : Number(grace),
     propagation: propagation ?? legacy,
   };
 }
@@ -106,18 +104,12 @@ function checkPreconditions(resource: Resource, entry: Entry, options: DeleteOpt
   const subject = { ...resource, plural: resource.kind };
   const { uid } = entry.object.metadata;
   if (options.uid !== undefined && options.uid !== uid) {
-    throw conflict(
-      subject,
-      entry.name,
-      `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
-    );
+    const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    throw conflict(subject, entry.name, why);
   }
   if (options.resourceVersion !== undefined && options.resourceVersion !== String(entry.revision)) {
-    throw conflict(
-      subject,
-      entry.name,
-      `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${entry.revision}). The object might have been modified`,
-    );
+    const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${entry.revision}). The object might have been modified`;
+    throw conflict(subject, entry.name, why);
   }
 }
 
@@ -157,17 +149,9 @@ function graceSeconds(object: KubeObject, options: DeleteOptions): number {
   return Math.max(0, options.gracePeriodSeconds ?? (typeof own === "number" ? own : 30));
 }
 
-function propagationFinalizers(current: readonly string[], options: DeleteOptions): string[] {
+function propagationFinalizers(current: readonly string[], { propagation }: DeleteOptions): string[] {
+  if (propagation === undefined) return [...current];
   const others = current.filter((finalizer) => finalizer !== orphanFinalizer && finalizer !== foregroundFinalizer);
-  switch (options.propagation) {
-    case "Orphan":
-      return [...others, orphanFinalizer];
-    case "Foreground":
-      return [...others, foregroundFinalizer];
-    case "Background":
-      return others;
-    case undefined:
-    default:
-      return [...current];
-  }
+  if (propagation === "Background") return others;
+  return [...others, propagation === "Orphan" ? orphanFinalizer : foregroundFinalizer];
 }

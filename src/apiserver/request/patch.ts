@@ -144,22 +144,15 @@ function ownPart({ resource, subresource }: Context, config: KubeObject): KubeOb
   if (!resource.subresources.includes("status")) return config;
   const { status, ...rest } = config;
   if (subresource !== "status") return rest;
-  const { apiVersion: version, kind, metadata } = config;
-  const identity: KubeObject = {
-    apiVersion: version,
-    kind,
-    metadata: resource.custom === undefined ? metadata : identityOf(metadata),
-  };
-  return status === undefined ? identity : { ...identity, status };
+  const { apiVersion: version, kind } = config;
+  const metadata = resource.custom === undefined ? config.metadata : identityOf(config.metadata);
+  return { apiVersion: version, kind, metadata, ...(status === undefined ? {} : { status }) };
 }
 
-function identityOf({ name, namespace, resourceVersion, uid }: KubeObject["metadata"]): KubeObject["metadata"] {
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    ...(uid === undefined ? {} : { uid }),
-  };
+const identity = new Set(["name", "namespace", "resourceVersion", "uid"]);
+
+function identityOf(metadata: KubeObject["metadata"]): KubeObject["metadata"] {
+  return Object.fromEntries(Object.entries(metadata).filter(([key]) => identity.has(key)));
 }
 
 function checkIdentity(context: Context, config: KubeObject): void {

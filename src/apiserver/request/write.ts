@@ -7,7 +7,7 @@ import type { Admission } from "../admission/admission.ts";
 import { type Manager, trackUpdate } from "../apply/managed-fields.ts";
 import { clone, digList, digObject, digString, equal } from "../json.ts";
 import { generateName, newUid } from "../names.ts";
-import type { KubeObject } from "../object.ts";
+import { type KubeObject, serverKept, serverSet } from "../object.ts";
 import { blankOf } from "../registry/blank.ts";
 import { establish } from "../registry/crd-strategy.ts";
 import { crdStorage } from "../registry/crd.ts";
@@ -24,7 +24,7 @@ import {
   invalid,
   notFound,
 } from "../status.ts";
-import type { Entry, StoredPlace } from "../store/entry.ts";
+import type { Entry } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
 import { check, normalise } from "./admit.ts";
@@ -69,22 +69,20 @@ export async function create(writing: Writing, context: Context, given: KubeObje
   const nameIt = () => {
     if (isGenerated) object.metadata.name = generateName(given.metadata.generateName!, writing.random);
   };
-  if (writing.admission.concerns(context, "CREATE")) {
-    refuseNamespace(context, (place) => writing.store.get(place));
-    const review = { context, operation: "CREATE", before: undefined, isDry } as const;
+  const isReviewed = writing.admission.concerns(context, "CREATE");
+  const review = { context, operation: "CREATE", before: undefined, isDry } as const;
+  if (isReviewed) {
+    refuseNamespace(context, writing.store);
     object = await writing.admission.mutate({ ...review, object });
     normalise(resource, object, "Ignore", []);
-    nameIt();
-    check(resource, object, undefined, "");
-    await writing.admission.validate({ ...review, object });
-  } else {
-    nameIt();
-    check(resource, object, undefined, "");
   }
+  nameIt();
+  check(resource, object, undefined, "");
+  if (isReviewed) await writing.admission.validate({ ...review, object });
   if (resource.storage === crdStorage) establishCrd(writing, object);
   if (track) trackUpdate(undefined, object, resource.schema, managerOf(writing, context));
   return perform(writing, isDry, (transaction) => {
-    refuseNamespace(context, (place) => transaction.get(place));
+    refuseNamespace(context, transaction);
     for (let attempt = 1; ; attempt++) {
       const taken = transaction.get(placeOf(context, object.metadata.name));
       if (taken === undefined) break;
@@ -117,6 +115,7 @@ function prepareCreate(writing: Writing, context: Context, given: KubeObject): K
   normalise(resource, object, fieldValidation(context), context.warnings);
   if (resource.subresources.includes("status") && strategy.keepsStatusOnCreate !== true) delete object["status"];
   strategy.initialise?.(object);
+  for (const key of [...serverSet, "selfLink"]) delete object.metadata[key];
   object.metadata = {
     ...object.metadata,
     ...(context.namespace === "" ? {} : { namespace: context.namespace }),
@@ -124,32 +123,19 @@ function prepareCreate(writing: Writing, context: Context, given: KubeObject): K
     creationTimestamp: timestamp(writing.clock.wallMs()),
     ...(resource.generation ? { generation: 1 } : {}),
   };
-  if (context.namespace === "") delete object.metadata.namespace;
-  if (!resource.generation) delete object.metadata.generation;
-  for (const key of ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"])
-    delete object.metadata[key];
   return object;
 }
 
-function refuseNamespace(context: Context, get: (place: StoredPlace) => Entry | undefined): void {
+function refuseNamespace(context: Context, state: Pick<Transaction, "get">): void {
   const { resource, namespace, name } = context;
   if (!resource.namespaced) return;
   const subject = { group: "", plural: "namespaces", kind: "Namespace" };
-  const found = get({ resource: "/namespaces", namespace: "", name: namespace });
+  const found = state.get({ resource: "/namespaces", namespace: "", name: namespace });
   if (found === undefined) throw notFound(subject, namespace);
   if (found.object.metadata.deletionTimestamp === undefined) return;
-  throw forbidden(
-    resource,
-    name,
-    `unable to create new content in namespace ${namespace} because it is being terminated`,
-    [
-      {
-        reason: "NamespaceTerminating",
-        message: `namespace ${namespace} is being terminated`,
-        field: "metadata.namespace",
-      },
-    ],
-  );
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+  const message = `namespace ${namespace} is being terminated`;
+  throw forbidden(resource, name, why, [{ reason: "NamespaceTerminating", message, field: "metadata.namespace" }]);
 }
 
 export interface Change {
@@ -225,18 +211,16 @@ function prepareUpdate(writing: Writing, context: Context, existing: Entry, chan
   const given = metadata.resourceVersion ?? "";
   if (given !== "" && given !== "0" && given !== String(existing.revision)) throw conflict(resource, context.name);
   if (given === "" && !resource.unconditionalUpdate && context.subresource === "") {
-    throw invalid(resource, context.name, [
-      fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
-    ]);
+    const fault = fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update");
+    throw invalid(resource, context.name, [fault]);
   }
   if ((metadata.uid ?? "") !== "" && metadata.uid !== before.metadata.uid) {
     const rule = `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${before.metadata.uid}`;
     throw conflict(resource, context.name, rule);
   }
   if (metadata.deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined) {
-    throw invalid(resource, context.name, [
-      fieldError.invalid("metadata.deletionTimestamp", metadata.deletionTimestamp, "field is immutable"),
-    ]);
+    const fault = fieldError.immutable("metadata.deletionTimestamp", metadata.deletionTimestamp);
+    throw invalid(resource, context.name, [fault]);
   }
   normalise(resource, after, fieldValidation(context), context.warnings);
   const settled = settle(context, after, before);
@@ -249,17 +233,13 @@ function settle(context: Context, after: KubeObject, before: KubeObject): KubeOb
   const { resource, subresource } = context;
   let result = after;
   if (subresource === "status") {
-    result = { ...before };
-    delete result["status"];
-    if (after["status"] !== undefined) result["status"] = after["status"];
+    result = { ...before, status: after["status"] };
     // Custom resources keep their metadata on a status write; built-in ones take labels, annotations and finalizers from it.
     result.metadata = resource.custom === undefined ? after.metadata : { ...before.metadata };
     if (after.metadata.managedFields !== undefined) result.metadata.managedFields = after.metadata.managedFields;
     else delete result.metadata.managedFields;
   } else if (resource.subresources.includes("status") && subresource !== "binding") {
-    result = { ...after };
-    delete result["status"];
-    if (before["status"] !== undefined) result["status"] = before["status"];
+    result = { ...after, status: before["status"] };
   }
   // The contents of a namespace decide about its finalizer, through /finalize only.
   if (resource.storage === "/namespaces" && subresource !== "finalize") result["spec"] = before["spec"];
@@ -269,18 +249,6 @@ function settle(context: Context, after: KubeObject, before: KubeObject): KubeOb
   }
   return result;
 }
-
-const serverKept = [
-  "name",
-  "namespace",
-  "uid",
-  "creationTimestamp",
-  "generation",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-  "resourceVersion",
-  "generateName",
-] as const;
 
 function restoreMetadata(after: KubeObject["metadata"], before: KubeObject["metadata"]): KubeObject["metadata"] {
   const result: KubeObject["metadata"] = { ...after };

@@ -133,7 +133,10 @@ function addPair(map: JsonObject, raw: Buffer, schema: JsonObject, depth: number
 
 function valueOf(field: Field, schema: JsonObject, depth: number): JsonValue | undefined {
   const reference = schema["$ref"];
-  if (typeof reference === "string") return special(reference, field.bytes, depth) ?? named(reference, field, depth);
+  if (typeof reference === "string") {
+    const special = specials[reference.slice(reference.lastIndexOf(".") + 1)];
+    return special === undefined ? decodeMessage(field.bytes, reference, depth) : special(field.bytes, depth);
+  }
   const type = textOf(schema["type"]);
   switch (type) {
     case "boolean":
@@ -150,23 +153,12 @@ function valueOf(field: Field, schema: JsonObject, depth: number): JsonValue | u
   }
 }
 
-/** An absent time is an empty message, which is no value. */
-function named(definition: string, field: Field, depth: number): JsonValue | undefined {
-  return specials[definition.slice(definition.lastIndexOf(".") + 1)] === undefined
-    ? decodeMessage(field.bytes, definition, depth)
-    : undefined;
-}
+const partsOf = (bytes: Buffer, number: number) => [...fieldsOf(bytes)].filter((field) => field.number === number);
+const texts = (bytes: Buffer, number: number) => partsOf(bytes, number).map((field) => field.bytes.toString("utf8"));
+const text = (bytes: Buffer, number: number) => texts(bytes, number)[0];
+const count = (bytes: Buffer, number: number) => Number(BigInt.asIntN(64, partsOf(bytes, number)[0]?.value ?? 0n));
 
-function special(definition: string, bytes: Buffer, depth: number): JsonValue | undefined {
-  return specials[definition.slice(definition.lastIndexOf(".") + 1)]?.(bytes, depth);
-}
-
-const text = (bytes: Buffer, number: number) =>
-  [...fieldsOf(bytes)].find((field) => field.number === number)?.bytes.toString("utf8");
-const count = (bytes: Buffer, number: number) =>
-  Number(BigInt.asIntN(64, [...fieldsOf(bytes)].find((field) => field.number === number)?.value ?? 0n));
-
-/** Types that are one value in JSON. Key: the last part of the definition's name. */
+/** Types that are one value in JSON; an absent time is an empty message, which is no value. Key: the last part of the definition's name. */
 const specials: Readonly<Record<string, (bytes: Buffer, depth: number) => JsonValue | undefined>> = {
   Quantity: (bytes) => text(bytes, 1),
   Time: (bytes) => (bytes.length === 0 ? undefined : time(bytes).replace(/\.\d+Z$/, "Z")),
@@ -182,11 +174,8 @@ const specials: Readonly<Record<string, (bytes: Buffer, depth: number) => JsonVa
 };
 
 const schemaDefinition = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
-const partsOf = (bytes: Buffer, number: number) => [...fieldsOf(bytes)].filter((field) => field.number === number);
 const schemasOf = (bytes: Buffer, number: number, depth: number): JsonObject[] =>
   partsOf(bytes, number).map((field) => decodeMessage(field.bytes, schemaDefinition, depth));
-const texts = (bytes: Buffer, number: number): string[] =>
-  partsOf(bytes, number).map((field) => field.bytes.toString("utf8"));
 
 const micros = (bytes: Buffer) => String(Math.floor(count(bytes, 2) / 1000)).padStart(6, "0");
 const time = (bytes: Buffer) => new Date(count(bytes, 1) * 1000 + count(bytes, 2) / 1e6).toISOString();
