@@ -47,9 +47,14 @@ describe("expressions", () => {
     ["matches('a', '(')", "cannot be read"],
   ])("%s fails", (source, words) => expect(() => of(source, {})).toThrow(words));
 
-  test("a loop in a loop ends", () => {
+  test("a loop in a loop ends, all pairs of a thousand are looked at", () => {
     const self = Array.from({ length: 200 }, (_, at) => at);
     expect(() => of("self.all(a, self.all(b, self.all(c, a + b + c >= 0)))", self)).toThrow("takes too long");
+    expect(() => of("self.all(a, [1].all(b, self.all(c, self.exists(d, a + b + c + d < 0))))", self)).toThrow(
+      "too long",
+    );
+    const thousand = Array.from({ length: 1000 }, (_, at) => at);
+    expect(of("self.all(a, self.all(b, a + b >= 0))", thousand)).toBe(true);
   });
 });
 
@@ -93,10 +98,12 @@ describe("rules of a schema", () => {
     expect(words(text, { type: "string", format, ...rule(source) })).toEqual([]);
     expect(words(text, { type: "string", format, ...rule(`!(${source})`) })).toHaveLength(1);
   });
-  test("what is no value of its type is told", () => {
-    expect(words("1 day", { type: "string", format: "duration", ...rule("self > duration('1h')") })).toEqual([
-      expect.stringContaining("rule evaluation error: invalid duration string: 1 day"),
+  test("what is no value of its type fails the rules that take it for one, and no others", () => {
+    const schema = (source: string) => ({ type: "string", format: "duration", ...rule(source) });
+    expect(words("1 day", schema("self > duration('1h')"))).toEqual([
+      expect.stringContaining("rule evaluation error: no such overload"),
     ]);
+    expect(words("1 day", schema("size('a') == 1"))).toEqual([]);
   });
   test("names of fields are escaped, keys of maps are not", () => {
     const properties = Object.fromEntries(

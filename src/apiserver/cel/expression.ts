@@ -1,13 +1,6 @@
 // Expressions in CEL (the Common Expression Language): @marcbachmann/cel-js parses, checks and evaluates them (docs/decisions/0018). Here is what
 // it does not do: a bound on the work of one look, functions that Kubernetes adds, and the refusal of patterns that mean something else in Go.
-import {
-  type ASTNode,
-  Environment,
-  type Environment as Language,
-  EvaluationError,
-  ParseError,
-  TypeError as CheckError,
-} from "@marcbachmann/cel-js";
+import { type ASTNode, Environment, EvaluationError, ParseError, TypeError as CheckError } from "@marcbachmann/cel-js";
 
 import { isGoOnly, patternOf } from "../schema/validate.ts";
 
@@ -36,7 +29,7 @@ const limits = { maxDepth: 100, maxAstNodes: 4000 };
 const stepsMax = 10_000_000;
 
 /** The language with these variables. */
-export function languageOf(...names: readonly string[]): Language {
+export function languageOf(...names: readonly string[]): Environment {
   const language = new Environment({ homogeneousAggregateLiterals: false, enableOptionalTypes: true, limits })
     .registerFunction("matches(string, string): bool", matches)
     .registerFunction("string.replace(string, string): string", (text: string, from: string, to: string) =>
@@ -52,7 +45,7 @@ function matches(text: string, pattern: string): boolean {
   return regexp.test(text);
 }
 
-export function compile(language: Language, source: string): Expression {
+export function compile(language: Environment, source: string): Expression {
   try {
     return inWords(() => compiled(language, source));
   } catch (error) {
@@ -64,7 +57,7 @@ export function compile(language: Language, source: string): Expression {
   }
 }
 
-function compiled(language: Language, source: string): Expression {
+function compiled(language: Environment, source: string): Expression {
   if (source.length > lengthMax) throw new CelError(`it is longer than ${lengthMax} characters`);
   const parsed = language.parse(source);
   const { valid, error } = parsed.check();
@@ -113,7 +106,7 @@ function patternIn({ op, args }: ASTNode): string | undefined {
 
 const loops: ReadonlySet<string> = new Set(["all", "exists", "exists_one", "filter", "map"]);
 
-/** At most: every loop is taken for one over the longest list. Lists that an expression makes of a text (`split`) are not counted. */
+/** At most: every loop is taken for one over the longest list. Lists that an expression makes itself (`split`, `+`) are not counted. */
 function stepsOf(node: ASTNode, length: number): number {
   const isLoop = node.op === "rcall" && loops.has(node.args[0]);
   let steps = 1;

@@ -142,11 +142,16 @@ const conversions: ReadonlyMap<string, Expression> = new Map([
   ["duration", compile(language, "duration(self)")],
 ]);
 
+/** What is no value of its type stays a text: a rule that takes it for one fails, and others do not. */
 function textIn(self: string, { type, format = "" }: Schema): Value {
   if (type !== "string") return self;
-  return format === "byte"
-    ? new Uint8Array(Buffer.from(self, "base64"))
-    : (conversions.get(format)?.evaluate({ self }) ?? self);
+  if (format === "byte") return new Uint8Array(Buffer.from(self, "base64"));
+  try {
+    return conversions.get(format)?.evaluate({ self }) ?? self;
+  } catch (error) {
+    if (error instanceof CelError) return self;
+    throw error;
+  }
 }
 
 /** Words of the language, which a field's name is not. */

@@ -179,11 +179,7 @@ type PrinterColumn = NonNullable<Resource["custom"]>["columns"][number];
 function customColumn(column: PrinterColumn): TableColumn {
   const read = parsePath(column.jsonPath);
   return {
-    name: column.name,
-    type: column.type,
-    priority: column.priority ?? 0,
-    ...(column.format === undefined ? {} : { format: column.format }),
-    ...(column.description === undefined ? {} : { description: column.description }),
+    ...column,
     cell: (object, nowMs) => {
       const values = read?.(object) ?? [];
       const [value] = values;
