@@ -1,13 +1,13 @@
-// CNI ADD by many at once: 64 on one node; 100 and 1,000 daemons; 1,000 pods with 1 and 10 networks over 20 daemons
+// CNI ADD by many at once: 64 on one node; 600 on three; 100 and 1,000 daemons; 1,000 pods with 1 and 10 networks over 20 daemons
 //
-//   npm run bench -- cni-burst [--only node,fleet,rollout] [--fleets 100,1000] [--no-fsync]
+//   npm run bench -- cni-burst [--only node,three,fleet,rollout] [--fleets 100,1000] [--no-fsync]
 //
 // On one node: 256 calls, 64 at once, exec to exit, in three rounds; the median round counts. Fleets: the daemon's code, many in this process, each with its own
 // connections and a token of the service account bound to its own pod, without shim and socket; every answer is compared
 // with the API server's objects, and a single duplicate ends the benchmark.
 import { parseArgs } from "node:util";
 
-import { burstOnFleet, rollOut } from "./cni/burst-fleet.ts";
+import { burstOnFleet, fillByThree, rollOut } from "./cni/burst-fleet.ts";
 import { burstOnNode } from "./cni/burst-node.ts";
 import { BenchLab } from "./cni/lab.ts";
 import { machine } from "./cni/machine.ts";
@@ -18,7 +18,7 @@ import { close } from "./measure.ts";
 const { values } = parseArgs({
   allowNegative: true,
   options: {
-    only: { type: "string", default: "node,fleet,rollout" },
+    only: { type: "string", default: "node,three,fleet,rollout" },
     fleets: { type: "string", default: "100,1000" },
     fsync: { type: "boolean", default: true },
   },
@@ -30,6 +30,7 @@ const goals = { nodePerSecond: 276, nodeP99Ms: 1000, fleetP99Ms: 3000 };
 const log = progress("cni-burst");
 const host = machine();
 const node = await onFreshLab("node", (lab) => burstOnNode(lab));
+const three = (await onFreshLab("three", (lab) => fillByThree(lab))) ?? [];
 const fleets = [];
 for (const size of values.fleets.split(",")) {
   fleets.push(...((await onFreshLab("fleet", (lab) => burstOnFleet(lab, Number(size)))) ?? []));
@@ -45,7 +46,7 @@ async function onFreshLab<Result>(part: string, run: (lab: BenchLab) => Promise<
 
 const ours = node?.ours;
 const largest = fleets.at(-1);
-const loads = [...fleets.flatMap(({ cold, warm }) => [cold, warm]), ...rollouts];
+const loads = [...three, ...fleets.flatMap(({ cold, warm }) => [cold, warm]), ...rollouts];
 close({
   bench: "cni-burst",
   ...against(ours?.figures.perSecond ?? 0, node?.whereabouts?.figures.perSecond, {
@@ -54,6 +55,7 @@ close({
   }),
   unit: "ADD/s, 64 at once on one range and node, 256 in all",
   node,
+  three,
   fleets,
   rollouts,
   goals,

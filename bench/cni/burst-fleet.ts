@@ -64,6 +64,26 @@ export async function rollOut(lab: BenchLab) {
   return rollouts;
 }
 
+/** What a kubelet starts side by side, about. */
+const nodeAtOnce = 16;
+
+/** 200 pods on each of three daemons, all on one range: how often do they get in each other's way? */
+export async function fillByThree(lab: BenchLab) {
+  await using stack = new AsyncDisposableStack();
+  stack.use(await runController(lab, join(lab.cluster.folder, "controller")));
+  const names = await nodesOf(lab, "three", 3);
+  const pods = await makePods(lab, { prefix: "three", count: 600, on: names });
+  await using fleet = await Fleet.start(lab, names);
+  const rows = [];
+  for (const [index, atOnce] of [1, nodeAtOnce].entries()) {
+    const [range, network] = [`10.${76 + index}.0.0/16`, `three-${index}`];
+    await settle(lab, { range, network });
+    const what = `600 pods on 3 daemons, ${atOnce} at once on each, ${range}`;
+    rows.push({ what, ...rolloutFigures(await shown(lab, fleet, { what, pods, range, networks: [network], atOnce })) });
+  }
+  return rows;
+}
+
 async function nodesOf(lab: BenchLab, prefix: string, count: number): Promise<string[]> {
   const names = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
   await makeNodes(lab, names);
@@ -74,9 +94,10 @@ async function shown(lab: BenchLab, fleet: Fleet, plan: RolloutPlan): Promise<Ro
   lab.log(plan.what);
   const rollout = await roll(lab, fleet, plan);
   showLoad(plan.what, rollout.load);
-  const { conflicts, throttled, requestsPerAdd, load, cpuPerAdd } = rollout;
+  const { conflicts, conflictShare, throttled, requestsPerAdd, writesPerAdd, load, cpuPerAdd } = rollout;
   console.log(
-    `${"".padEnd(44)} all after ${(load.wallMs / 1000).toFixed(2)} s, ${conflicts} conflicts, ${throttled} answers 429, ${requestsPerAdd} requests per ADD, ` +
+    `${"".padEnd(44)} all after ${(load.wallMs / 1000).toFixed(2)} s, ${conflicts} conflicts (${(100 * conflictShare).toFixed(1)} % of POSTs), ${throttled} answers 429, ` +
+      `${requestsPerAdd} requests and ${writesPerAdd} writes per ADD, ` +
       `CPU ms per ADD: daemons ${cpuPerAdd.selfMs}, API server ${cpuPerAdd.apiserverMs}, etcd ${cpuPerAdd.etcdMs}`,
   );
   return rollout;

@@ -22,6 +22,12 @@ export function byShim(shim: string, socket: string, config: string): Contestant
   return { name: "holdfast", call: (command, attachment) => execCall(program, command, attachment, config) };
 }
 
+/** A program that does nothing, started as a plugin is: what every plugin pays before its first instruction. */
+export function processStart(config: string): Contestant {
+  const program = { file: "/bin/true" };
+  return { name: program.file, call: (command, attachment) => execCall(program, command, attachment, config) };
+}
+
 export function bySocket(socket: string, config: string): Contestant {
   return { name: "daemon", call: (command, attachment) => socketCall(socket, command, attachment, config) };
 }

@@ -71,12 +71,13 @@ function podObject(namespace: string, name: string, spec: Readonly<Record<string
 export async function eachAtOnce<From, To>(
   items: readonly From[],
   make: (item: From, index: number) => Promise<To>,
+  atOnce = makersAtOnce,
 ): Promise<To[]> {
   const made: To[] = [];
   let next = 0;
   const maker = async () => {
     for (let index = next++; index < items.length; index = next++) made[index] = await make(items[index]!, index);
   };
-  await Promise.all(Array.from({ length: Math.min(makersAtOnce, items.length) }, maker));
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, maker));
   return made;
 }
