@@ -92,7 +92,7 @@ for (const text of prefixes) {
     const filled = fill(parseCidr(text).prefix, part);
     const pool = poolOf(filled);
     const oursNs = decisionNs(pool, { kind: "lowest" });
-    const spreadNs = decisionNs(pool, { kind: "spread", width: 16 });
+    const spreadNs = decisionNs(pool, { kind: "spread", stripes: 16, first: 5, step: 3 });
     const randomNs = decisionNs(pool, { kind: "random" });
     const peerNs = nanosPerSlowCall(linearScan(filled), 300);
     rows.push({ prefix: text, fill: part, oursNs, peerNs, spreadNs, randomNs });

@@ -66,7 +66,10 @@ function explain(options: ExplainOptions, output: Output): void {
     want: wantOf(options),
     owner: podOwner(options.for, "--for"),
   }));
-  const strategy: Strategy = options.strategy === "spread" ? { kind: "spread", width: 16 } : { kind: options.strategy };
+  const strategy: Strategy =
+    options.strategy === "spread"
+      ? { kind: "spread", stripes: 16, first: Math.floor(16 * Math.random()), step: 1 }
+      : { kind: options.strategy };
   const decision = decide(pool, { owner, want, strategy }, Math.random);
   const trace = formatTrace(decision.trace(limit));
   if (options.json) output.line(JSON.stringify({ ...asData(decision), trace }));

@@ -249,7 +249,7 @@ class Process {
       { kind: "lowest" },
       { kind: "next" },
       { kind: "random" },
-      { kind: "spread", width: 3 },
+      { kind: "spread", stripes: 4, first: 1, step: 3 },
       { kind: "sticky" },
     ]);
   }

@@ -33,7 +33,9 @@ export interface Acquisition {
   /** Asked before every write; what it throws is the answer. A LedgerError that is "unavailable" leaves the picture as it was. */
   readonly mayTake?: () => void;
   /** Told what the ledger said of every candidate. */
-  readonly onOutcome?: (outcome: TakeOutcome) => void;
+  readonly onOutcome?: (outcome: TakeOutcome, address: Address) => void;
+  /** Waited for after a conflict, where another address will do: whoever can tell the pool at little cost what else is taken does so. */
+  readonly lookAgain?: () => Promise<void>;
 }
 
 export interface Acquired {
@@ -51,10 +53,7 @@ export interface Refused extends Refusal {
   readonly conflicts: number;
 }
 
-/**
- * At most this many addresses are tried. With the spread strategy the width doubles each time, so that after 12 misses
- * the choice is among thousands; who still finds nothing has a picture too old to be of use and should read it anew.
- */
+/** At most this many addresses are tried: who still finds nothing has a picture too old to be of use and should read it anew. */
 const triesMax = 64;
 /** At most this many lost replies in a row: beyond, the ledger is away, and the runtime's own retry is the better one. */
 const lossesMax = 5;
@@ -82,10 +81,15 @@ export function acquire(acquisition: Acquisition): Promise<Acquired | Refused> {
         }
         conflicts += 1;
         if (conflicts === triesMax) break;
+        if (mayHaveAnother(request)) await acquisition.lookAgain?.();
       }
     }
     return crowded(pool, conflicts);
   });
+}
+
+function mayHaveAnother({ want }: Request): boolean {
+  return want === undefined || want.kind === "any" || want.kind === "preferred";
 }
 
 function endRest(pool: Pool, address: Address, owner: Owner): void {
@@ -186,7 +190,7 @@ async function takeSurely(
       const kept = note === undefined ? {} : { note };
       acquisition.mayTake?.();
       const outcome = await ledger.take({ domain, address, owner: request.owner, ...terms, early, ...kept }, options);
-      acquisition.onOutcome?.(outcome);
+      acquisition.onOutcome?.(outcome, address);
       return outcome;
     } catch (error) {
       if (!(error instanceof LedgerError)) throw error;

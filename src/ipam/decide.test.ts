@@ -286,28 +286,45 @@ describe("strategies", () => {
     expect(places.size).toBeGreaterThan(190);
   });
 
-  it("spread draws one of the lowest, and widens for each further candidate", () => {
+  it("spread takes the lowest of its stripe, and goes from stripe to stripe for each further candidate", () => {
     const story = new Story("10.0.0.0/24");
-    const draw = (number: number) =>
-      brief(decide(story.pool, { owner: pod("a"), strategy: { kind: "spread", width: 4 } }, () => number));
-    expect([0, 0.25, 0.5, 0.99].map(draw)).toEqual(all.slice(0, 4));
-    const top = decide(story.pool, { owner: pod("a"), strategy: { kind: "spread", width: 2 } }, () => 0.999);
-    // the 2nd of 2, then the 4th, the 8th, the 16th ... of those not yet offered
-    expect(further(top, 4)).toEqual(["10.0.0.2", "10.0.0.5", "10.0.0.10", "10.0.0.19"]);
+    const ask = (strategy: Strategy) => decide(story.pool, { owner: pod("a"), strategy }, () => 0);
+    const at = (first: number) => brief(ask({ kind: "spread", stripes: 4, first, step: 1 }));
+    expect([0, 1, 2, 3, 4].map(at)).toEqual(["10.0.0.4", "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]);
+    story.pool.take(ip("10.0.0.2"), pod("b"));
+    expect(further(ask({ kind: "spread", stripes: 4, first: 2, step: 1 }), 5)).toEqual([
+      "10.0.0.6",
+      "10.0.0.3",
+      "10.0.0.4",
+      "10.0.0.1",
+      "10.0.0.10",
+    ]);
   });
 
-  it.each([1e9, Infinity, NaN, 0, -1])("spread over %d ends soon, in an IPv6 pool too", (width) => {
+  it("spread is asked anew for every candidate: its writer may have gone on to another stripe", () => {
+    const story = new Story("10.0.0.0/24");
+    const strategy = { kind: "spread", stripes: 4, first: 1, step: 1 } as const;
+    const moving = { ...strategy };
+    const decision = decide(story.pool, { owner: pod("a"), strategy: moving }, () => 0);
+    Object.assign(moving, { first: 2, stripes: 8 });
+    expect(further(decision, 3)).toEqual(["10.0.0.1", "10.0.0.3", "10.0.0.4"]);
+  });
+
+  it.each([1e9, Infinity, NaN, 0, -1])("spread over %d stripes ends soon, in an IPv6 pool too", (stripes) => {
     const story = new Story("fd00::/64");
-    const decision = decide(story.pool, { owner: pod("a"), strategy: { kind: "spread", width } }, () => 0.999);
+    const strategy: Strategy = { kind: "spread", stripes, first: 4092, step: 1 };
+    const decision = decide(story.pool, { owner: pod("a"), strategy }, () => 0.999);
     expect(further(decision, 3)).toHaveLength(3);
-    expect(brief(decision)).toBe(width > 1 ? "fd00::ffc" : "fd00::1"); // the 4,092nd of 4,096
+    expect(brief(decision)).toBe(stripes > 1 ? "fd00::ffc" : "fd00::1");
   });
 
   it.each<Strategy>([
     { kind: "lowest" },
     { kind: "next" },
     { kind: "random" },
-    { kind: "spread", width: 2 },
+    { kind: "spread", stripes: 2, first: 1, step: 1 },
+    { kind: "spread", stripes: 8, first: -3, step: -5 },
+    { kind: "spread", stripes: 500, first: 77, step: 12 },
     { kind: "sticky" },
   ])("%o offers every free address once", (strategy) => {
     for (const seed of [0.1, 0.4, 0.9]) {

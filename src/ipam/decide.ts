@@ -127,9 +127,8 @@ function* furtherCandidates(
 function choiceOf(why: Grant["why"], strategy: Strategy): string {
   if (why === "preferred") return "another was preferred";
   if (why === "returning") return "this owner gets back what it had last";
-  return strategy.kind === "spread"
-    ? `one of the lowest ${strategy.width} is drawn`
-    : `the strategy is ${strategy.kind}`;
+  if (strategy.kind !== "spread" || strategy.stripes <= 1) return `the strategy is ${strategy.kind}`;
+  return "many take at once, and each in stripes of its own";
 }
 
 /** Why this owner cannot have this address now; undefined where it can. The last owner of a cooling address may come back. */

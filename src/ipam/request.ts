@@ -12,6 +12,19 @@ export type Want =
   /** The first of these that is free, in this order. */
   | { readonly kind: "oneOf"; readonly addresses: readonly Address[] };
 
+/**
+ * Every n-th address is a stripe. The lowest of the stripe `first`; for every further candidate, and where a stripe has none, that
+ * of the stripe `step` further on. One stripe: the lowest of all.
+ */
+export interface Spread {
+  readonly kind: "spread";
+  /** How many; rounded up to a power of two. */
+  readonly stripes: number;
+  readonly first: number;
+  /** Taken as odd: then every stripe comes up once. */
+  readonly step: number;
+}
+
 /** How one of several free addresses is chosen. */
 export type Strategy =
   /** The lowest: whereabouts' order. */
@@ -20,8 +33,8 @@ export type Strategy =
   | { readonly kind: "next" }
   /** Any; even when much is free, two writers rarely meet. */
   | { readonly kind: "random" }
-  /** A random one of the lowest `width`, doubled for every further candidate: many writers, few conflicts, addresses still low. */
-  | { readonly kind: "spread"; readonly width: number }
+  /** Each of many writers in a stripe of its own: few conflicts, addresses still low. */
+  | Spread
   /** By the owner's name: a pod of the same name gets the same address as long as nobody else has it. */
   | { readonly kind: "sticky" };
 

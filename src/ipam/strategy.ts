@@ -1,11 +1,11 @@
 // The order in which free addresses are offered. Each strategy is a lazy sequence over the pool as it is at that moment;
 // every free address comes up once at most, and all of them come up if the caller keeps asking.
-import { type Address, compare, equal, next } from "../net/address.ts";
+import { type Address, compare, equal, next, plus } from "../net/address.ts";
 import { drawFrom, type Random } from "../net/draw.ts";
 import type { Interval } from "../net/interval.ts";
 import { type Owner, stableName } from "./owner.ts";
 import type { Pool } from "./pool.ts";
-import type { Strategy } from "./request.ts";
+import type { Spread, Strategy } from "./request.ts";
 import { hashText, hashWord } from "./slot-index.ts";
 
 /** The first of `offer`, without the cost of a sequence: most requests need no second. */
@@ -22,7 +22,7 @@ export function firstOffer(pool: Pool, strategy: Strategy, owner: Owner, random:
     case "random":
       return pool.nextFree(drawFrom(usable, random)) ?? pool.nextFree(usable.first);
     case "spread":
-      return pickAmong(pool, usable, widthOf(strategy.width), new Offered(), random);
+      return lowestOfStripes(pool, usable, strategy, new Offered(), 0);
   }
 }
 
@@ -50,7 +50,7 @@ export function* offerAfter(
       yield* randomly(first, pool, usable, random);
       return;
     case "spread":
-      yield* spread(first, pool, usable, strategy.width, random);
+      yield* spread(first, pool, usable, strategy);
       return;
   }
 }
@@ -88,46 +88,66 @@ function* randomly(first: Address, pool: Pool, usable: Interval, random: Random)
   for (const at of upwards(pool, usable.first)) if (offered.add(at)) yield at;
 }
 
-/** No width is larger, and doubling stops here: choosing among 4,096 costs up to 4,096 steps, and 4,096 writers at once are more than a cluster has. */
-const widthMax = 4096;
+/** Stripes beyond this are taken for so many: 2,048 writers with eight each, and a walk over all of them is a millisecond. */
+const stripesMax = 16_384;
 
-/** What is no number counts as 1: without a bound the walk would not end in an IPv6 pool. */
-function widthOf(width: number): number {
-  return width >= 1 ? Math.min(width, widthMax) : 1;
+/** A power of two, so that any odd step visits every stripe. What is no number counts as 1. */
+function stripesOf({ stripes }: Spread): number {
+  return stripes > 1 ? 2 ** Math.ceil(Math.log2(Math.min(stripes, stripesMax))) : 1;
 }
 
-function* spread(
-  first: Address,
-  pool: Pool,
-  usable: Interval,
-  width: number,
-  random: Random,
-): IterableIterator<Address> {
+/** The strategy is read anew for every candidate: after a conflict its writer may have gone on to other stripes. */
+function* spread(first: Address, pool: Pool, usable: Interval, strategy: Spread): IterableIterator<Address> {
   const offered = new Offered(first);
-  for (let among = 2 * widthOf(width); ; among = widthOf(2 * among)) {
-    const at = pickAmong(pool, usable, Math.min(among, widthMax), offered, random);
+  for (let turn = 1; ; turn++) {
+    const at = lowestOfStripes(pool, usable, strategy, offered, turn);
     if (at === undefined) return;
     offered.add(at);
     yield at;
   }
 }
 
-/** A random one of the lowest `among` free addresses that were not offered yet. */
-function pickAmong(pool: Pool, usable: Interval, among: number, offered: Offered, random: Random): Address | undefined {
-  const skip = Math.floor(random() * among);
-  let seen = 0;
-  let picked: Address | undefined;
-  for (let at = pool.nextFree(usable.first); at !== undefined;) {
-    if (!offered.has(at)) {
-      picked = at;
-      if (seen === skip) return picked;
-      seen += 1;
-    }
-    const above = next(at);
-    at = above === undefined ? undefined : pool.nextFree(above);
+/** The lowest free address of the first stripe, from the `turn`-th on, that has one which was not offered yet. */
+function lowestOfStripes(
+  pool: Pool,
+  usable: Interval,
+  strategy: Spread,
+  offered: Offered,
+  turn: number,
+): Address | undefined {
+  const { first, step } = strategy;
+  const stripes = stripesOf(strategy);
+  for (let visited = 0; visited < stripes; visited++) {
+    const stripe = (first + Math.imul(turn + visited, step | 1)) & (stripes - 1);
+    const at = lowestOf(pool, usable, { stripe, stripes }, offered);
+    if (at !== undefined) return at;
   }
-  // There are no more than `seen`: draw again among those.
-  return seen < 2 ? picked : pickAmong(pool, usable, seen, offered, random);
+  return undefined;
+}
+
+/** Goes from one free address to the next of the stripe at or above it: what is taken is passed over as a whole. */
+function lowestOf(
+  pool: Pool,
+  usable: Interval,
+  { stripe, stripes }: { readonly stripe: number; readonly stripes: number },
+  offered: Offered,
+): Address | undefined {
+  for (let at = pool.nextFree(usable.first); at !== undefined;) {
+    const ahead = (stripe - lowWord(at)) & (stripes - 1);
+    if (ahead === 0 && !offered.has(at)) return at;
+    const further = plus(at, ahead === 0 ? stripes : ahead);
+    at = further === undefined ? undefined : pool.nextFree(further);
+  }
+  return undefined;
+}
+
+/** Stripes go by the address itself, not by its place in a pool: pools of one domain that overlap have the same ones. */
+function lowWord(address: Address): number {
+  return address.family === 4 ? address.value : address.w3;
+}
+
+export function isInFirstStripe(address: Address, strategy: Spread): boolean {
+  return ((strategy.first - lowWord(address)) & (stripesOf(strategy) - 1)) === 0;
 }
 
 /** Addresses offered by one sequence. */

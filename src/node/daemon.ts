@@ -143,6 +143,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     new ReservationLedger({ client, namespace, node, now, clock, random, coexistence });
   const ledgers = new Ledgers(makeLedger, journal);
   const poolResolver = new PoolResolver({
+    node,
     client,
     clock,
     pace: new RetryPause(clock, random),

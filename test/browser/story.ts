@@ -25,7 +25,8 @@ export function tellStory(steps: number): string[] {
         lines.push(`free ${String(pool.releaseOwner(owner)?.address)}`);
         continue;
       }
-      const strategy = random() < 0.5 ? ({ kind: "lowest" } as const) : ({ kind: "spread", width: 8 } as const);
+      const strategy =
+        random() < 0.5 ? ({ kind: "lowest" } as const) : ({ kind: "spread", stripes: 8, first: 3, step: 5 } as const);
       const decision = decide(pool, { owner, strategy }, random);
       lines.push(
         decision.kind === "grant" ? `${decision.address} ${decision.why} ${decision.early}` : decision.message,

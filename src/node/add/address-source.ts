@@ -5,6 +5,7 @@ import type { Refused } from "../../ipam/acquire.ts";
 import { type Domain, type Hold, type Ledger, LedgerError, type TakeOutcome } from "../../ipam/ledger.ts";
 import type { Pool } from "../../ipam/pool.ts";
 import type { Strategy } from "../../ipam/request.ts";
+import type { Address } from "../../net/address.ts";
 import type { ClaimUse } from "../claims/resolve/claim-binding.ts";
 import type { IntentTarget } from "../release/intents.ts";
 import type { Share, ShareOwner } from "./shares.ts";
@@ -52,7 +53,9 @@ export interface OpenSource extends Disposable {
   readonly strategy?: Strategy;
   /** Asked before every write. Throws LedgerError (unavailable) where nothing may be taken any more. */
   mayTake(): void;
-  told(outcome: TakeOutcome): void;
+  told(outcome: TakeOutcome, address: Address): void;
+  /** After a conflict: tells the pool what else is taken, where that costs little. */
+  lookAgain?(): Promise<void>;
   /** It is committed: what this node knows follows. */
   record(hold: Hold): void;
   failed(isUncertain: boolean): void;

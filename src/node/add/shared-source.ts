@@ -3,6 +3,7 @@ import { CniError, errorCodes } from "../../cni/error.ts";
 import type { Refused } from "../../ipam/acquire.ts";
 import { type Hold, LedgerError, type TakeOutcome } from "../../ipam/ledger.ts";
 import type { Refusal } from "../../ipam/request.ts";
+import type { Address } from "../../net/address.ts";
 import type { HoldIndex } from "../holds/hold-index.ts";
 import { heldKind, type History } from "../holds/server-history.ts";
 import type { Ledgers } from "../pools/ledgers.ts";
@@ -41,10 +42,10 @@ export class SharedSource implements AddressSource {
     const { namespace } = share;
     const open = await poolResolver.open(share, signal);
     const { pool, picture, name } = open;
-    const { domain, crowd } = picture;
+    const { domain, spread } = picture;
     this.#round += 1;
     this.#startedMs = now();
-    crowd.begin();
+    spread.begin();
     const onNew = history.expect(heldKind);
     return {
       pool,
@@ -54,12 +55,13 @@ export class SharedSource implements AddressSource {
       name,
       loose: name === undefined,
       // By the claim's name: two daemons that take for one claim at once try the same address, and one of them finds it the claim's.
-      strategy: claim === undefined ? crowd : { kind: "sticky" },
+      strategy: claim === undefined ? spread : { kind: "sticky" },
       mayTake: () => this.#assertCurrent(open),
-      told: (outcome) => this.#told(open, outcome, onNew),
+      told: (outcome, address) => this.#told(open, outcome, address, onNew),
+      lookAgain: () => poolResolver.lookAgain(open, share, signal),
       record: (hold) => this.#record(open, hold),
       failed: (isUncertain) => isUncertain && share.owner.kind === "claim" && suppose(open, share.owner),
-      [Symbol.dispose]: () => crowd.end(),
+      [Symbol.dispose]: () => spread.end(),
     };
   }
 
@@ -79,11 +81,16 @@ export class SharedSource implements AddressSource {
     if (this.#parts.poolResolver.find(picture.namespace, picture.domain) !== picture) throw stateChanged();
   }
 
-  #told({ picture }: OpenPool, outcome: TakeOutcome, onNew: (version: string | undefined) => void): void {
+  #told(
+    { picture }: OpenPool,
+    outcome: TakeOutcome,
+    address: Address,
+    onNew: (version: string | undefined) => void,
+  ): void {
     const { history, onConflict } = this.#parts;
     if (outcome.outcome === "taken") return onNew(versionOf(outcome.hold));
     if (outcome.outcome === "yours") return history.reached(heldKind, versionOf(outcome.hold));
-    picture.crowd.met();
+    picture.spread.met(address);
     onConflict();
     if (outcome.outcome === "held") picture.met(outcome.hold);
   }

@@ -48,6 +48,7 @@ beforeEach(() => {
   };
   const client = { list } as unknown as KubeClient;
   poolResolver = new PoolResolver({
+    node: "node1",
     client,
     held,
     pace: new RetryPause(realClock, () => 0),

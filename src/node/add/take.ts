@@ -69,6 +69,7 @@ function acquisitionOf(order: TakeOrder, open: OpenSource): Omit<Acquisition, "r
       ...(claim?.mac !== undefined && { mac: claim.mac }),
       why: whyOf(network, grant, candidate),
     }),
-    onOutcome: (outcome) => open.told(outcome),
+    onOutcome: (outcome, address) => open.told(outcome, address),
+    ...(open.lookAgain && { lookAgain: () => open.lookAgain!() }),
   };
 }

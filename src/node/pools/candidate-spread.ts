@@ -1,33 +1,44 @@
-// How far candidates are spread in one domain: the lowest free one at rest, one of many when others take at the same time.
-// Of D takes at once on the same picture all but one lose a try for the lowest address. A try among W addresses meets another's
-// with a chance of about D/W: W = 4 D leaves a quarter, and the doubling after that ends it. D is the number of daemons times the
-// takes that this one has under way, since pods come to all nodes alike. Where D is large the first try is spread too: a picture
-// is up to half a minute old, and a thousand first tries for one address cost the API server as much as all that follow.
-import type { Strategy } from "../../ipam/request.ts";
+// Where this node looks for addresses of one domain: at the lowest free one at rest, in a stripe of its own (src/ipam/request.ts) while others
+// take at the same time. Nodes do not talk to each other: where a node begins, and how it goes on, is a hash of its name.
+// With eight stripes for each node, one node in eight begins where another does; whoever loses a take in its stripe goes on to another and
+// stays there, so that those who take for a while soon have a stripe each, however old their pictures are.
+// Promised: alone, and at rest, the lowest. Not promised: a stripe that nobody else has; a conflict costs a POST and a GET.
+import type { Spread } from "../../ipam/request.ts";
+import { hashText, hashWord } from "../../ipam/slot-index.ts";
+import { isInFirstStripe } from "../../ipam/strategy.ts";
+import type { Address } from "../../net/address.ts";
 
-/** A conflict tells of others for so long; then it is at rest again, and addresses stay low. */
-const calmAfterMs = 2000;
-/** Where nobody knows how many daemons there are: the widest that src/ipam spreads to. */
-const widthUnknown = 4096;
-const perTaker = 4;
-/** Up to so many takes at once addresses stay low at rest, as whereabouts has them; so many lost tries cost a fraction of a second. */
-const takersAtRest = 64;
+/** A conflict tells of others for so long: as long as a picture is believed. */
+const calmAfterMs = 30_000;
+const stripesPerNode = 8;
+/** Where nobody knows how many daemons there are: as for 128. */
+const stripesUnknown = 1024;
+/** Above so many daemons nobody rests: a thousand first takes of one address cost the API server as much as all that follow. */
+const daemonsAtRest = 64;
+/** Up to so many takes of all nodes at once stay low, if all do as this one: so many are lost at most before the first conflict is heard of. */
+const takesAtRest = 16;
 
-export interface CrowdOptions {
+export interface CandidateSpreadOptions {
+  /** Name of the node, and of the domain: a node begins elsewhere in each. */
+  readonly seed: string;
   /** Monotonic. */
   readonly now: () => number;
   /** How many daemons may take in this domain; 0: not known. */
   readonly daemons: () => number;
 }
 
-export class CandidateSpread implements Extract<Strategy, { kind: "spread" }> {
+export class CandidateSpread implements Spread {
   readonly kind = "spread";
-  readonly #options: CrowdOptions;
+  readonly step: number;
+  readonly #options: CandidateSpreadOptions;
+  #first: number;
   #conflictMs = Number.NEGATIVE_INFINITY;
   #underWay = 0;
 
-  constructor(options: CrowdOptions) {
+  constructor(options: CandidateSpreadOptions) {
     this.#options = options;
+    this.#first = hashText(options.seed);
+    this.step = hashWord(this.#first) | 1;
   }
 
   /** A take of this daemon begins, and ends. */
@@ -39,17 +50,23 @@ export class CandidateSpread implements Extract<Strategy, { kind: "spread" }> {
     this.#underWay -= 1;
   }
 
-  met(): void {
+  /** Another has the address. Of many takes that were lost in one stripe only the first leaves it. */
+  met(address: Address): void {
+    if (this.stripes > 1 && isInFirstStripe(address, this)) this.#first = (this.#first + this.step) | 0;
     this.#conflictMs = this.#options.now();
   }
 
-  /** Read when a candidate is drawn: src/ipam draws the first at `width` and the second, after a conflict, at twice that. */
-  get width(): number {
+  get first(): number {
+    return this.#first;
+  }
+
+  get stripes(): number {
     const daemons = this.#options.daemons();
     // Alone: those of this daemon know of each other.
-    const takers = daemons === 1 ? 1 : daemons * Math.max(1, this.#underWay);
-    if (takers > takersAtRest) return Math.min(widthUnknown, perTaker * takers);
-    if (this.#options.now() - this.#conflictMs >= calmAfterMs) return 1;
-    return daemons < 1 ? widthUnknown : Math.max(2, Math.ceil((perTaker * takers) / 2));
+    if (daemons === 1) return 1;
+    const isBusy = daemons > daemonsAtRest || this.#underWay > Math.max(1, takesAtRest / daemons);
+    const isMet = this.#options.now() - this.#conflictMs < calmAfterMs;
+    if (!isBusy && !isMet) return 1;
+    return daemons < 1 ? stripesUnknown : stripesPerNode * daemons;
   }
 }

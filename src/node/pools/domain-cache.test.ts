@@ -37,7 +37,8 @@ beforeEach(() => {
   nowMs = 1000;
   held = new HoldIndex();
   const now = () => nowMs;
-  picture = new DomainCache({ namespace, domain, held, now, crowd: new CandidateSpread({ now, daemons: () => 10 }) });
+  const spread = new CandidateSpread({ seed: "node", now, daemons: () => 10 });
+  picture = new DomainCache({ namespace, domain, held, now, spread });
 });
 
 describe("pools of one domain", () => {
@@ -111,37 +112,5 @@ describe("a free map", () => {
     expect(lowest()).toBe("10.0.0.1");
     picture.took(hold(1, "own"));
     expect(lowest()).toBe("10.0.0.10");
-  });
-});
-
-describe("the crowd", () => {
-  const width = (crowd: CandidateSpread) => crowd.width;
-
-  it.each([
-    [0, 1, 4096],
-    [1, 1, 2],
-    [64, 1, 128],
-    [65, 260, 260],
-    [1000, 4000, 4000],
-    [5000, 4096, 4096],
-  ])("with %d daemons, a draw is among %d at rest, and among %d after a conflict", (daemons, atRest, expected) => {
-    const crowd = new CandidateSpread({ now: () => nowMs, daemons: () => daemons });
-    expect(width(crowd)).toBe(atRest);
-    crowd.met();
-    expect(width(crowd)).toBe(expected);
-    nowMs += 2000;
-    expect(width(crowd)).toBe(atRest);
-  });
-
-  it.each([
-    ["20 daemons, 50 takes", 20, 50, 4000],
-    ["20 daemons, 3 takes: few enough for the lowest", 20, 3, 1],
-    ["one daemon alone, whose takes know of each other", 1, 300, 1],
-  ])("%s under way here, and as many elsewhere", (_name, daemons, takes, expected) => {
-    const crowd = new CandidateSpread({ now: () => nowMs, daemons: () => daemons });
-    for (let take = 0; take < takes; take++) crowd.begin();
-    expect(width(crowd)).toBe(expected);
-    for (let take = 0; take < takes; take++) crowd.end();
-    expect(width(crowd)).toBe(1);
   });
 });

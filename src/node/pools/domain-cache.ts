@@ -28,7 +28,7 @@ export interface DomainCacheOptions {
   readonly namespace: string;
   readonly domain: Domain;
   readonly held: HoldIndex;
-  readonly crowd: CandidateSpread;
+  readonly spread: CandidateSpread;
   /** The wall clock. */
   readonly now: () => number;
 }
@@ -41,7 +41,7 @@ export interface Listed {
 export class DomainCache {
   readonly namespace: string;
   readonly domain: Domain;
-  readonly crowd: CandidateSpread;
+  readonly spread: CandidateSpread;
   /** When the last whole list began; by the wall clock. */
   listedMs = Number.NEGATIVE_INFINITY;
   usedMs = Number.NEGATIVE_INFINITY;
@@ -59,7 +59,7 @@ export class DomainCache {
     this.#options = options;
     this.namespace = options.namespace;
     this.domain = options.domain;
-    this.crowd = options.crowd;
+    this.spread = options.spread;
     this.renewedMs = options.now();
   }
 

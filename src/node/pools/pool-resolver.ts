@@ -13,9 +13,10 @@ import { CniError, errorCodes } from "../../cni/error.ts";
 import { type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import type { OwnerKey } from "../../ipam/owner.ts";
 import type { Pool } from "../../ipam/pool.ts";
-import { orAborted } from "../../kube/abort.ts";
+import { asError, orAborted } from "../../kube/abort.ts";
 import { deadline } from "../../kube/clock.ts";
-import { isApiError } from "../../kube/errors.ts";
+import { parseKey } from "../../kube/meta.ts";
+import { unless } from "../../kube/unless.ts";
 import { adoptPool } from "../../ledger/adoption/adoption.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -27,7 +28,7 @@ import { SingleFlight } from "../single-flight.ts";
 import { CandidateSpread } from "./candidate-spread.ts";
 import { DomainCache, type Listed } from "./domain-cache.ts";
 
-export interface PoolResolverOptions extends Pick<DaemonOptions, "client" | "clock" | "log"> {
+export interface PoolResolverOptions extends Pick<DaemonOptions, "client" | "clock" | "log" | "node"> {
   readonly held: HoldIndex;
   /** A list that failed is asked for again when the server may be. */
   readonly pace: RetryPause;
@@ -66,10 +67,12 @@ export class PoolResolver {
   readonly #poolResolver = new Map<string, DomainCache>();
   /** namespace, pool -> a pool whose picture came from a map */
   readonly #mapped = new Map<string, { picture: DomainCache; name: string; range: Prefix }>();
-  /** namespace/pool -> the map that was read last: finding the pool and filling its picture need one read, not two */
-  readonly #maps = new Map<string, { readonly map: FreeMap; readonly readMs: number }>();
+  /** namespace/pool -> the map that was read last, if there was one: finding the pool and filling its picture need one read, not two */
+  readonly #maps = new Map<string, { readonly map: FreeMap | undefined; readonly readMs: number }>();
   /** namespace, pool -> a pool object that is handed out of */
   readonly #opened = new Map<string, { namespace: string; name: string; domain: Domain }>();
+  /** namespace/pool -> the look at its map under way */
+  readonly #looks = new SingleFlight<void>({ keep: false });
   /** namespace -> the list under way */
   readonly #lists = new SingleFlight<void>({ keep: false });
   /** namespace -> when the last list began, and how long it took */
@@ -124,6 +127,23 @@ export class PoolResolver {
     await this.#lists.get(namespace, signal, (own) => this.#listInTime(namespace, own));
   }
 
+  /**
+   * After a conflict: what the leader's map says now, read at most once a second, whoever asks. Of a nearly full range all that is left is
+   * wanted by everybody, and an old picture is a conflict for each address that others have taken since. A map that cannot be had is none.
+   */
+  async lookAgain({ picture, name: pool }: OpenPool, { pool: use }: Share, signal: AbortSignal): Promise<void> {
+    const { clock, coexistence, log } = this.#options;
+    const readMs = this.#maps.get(pool ?? "")?.readMs ?? Number.NEGATIVE_INFINITY;
+    if (pool === undefined || use === undefined || coexistence() || clock.wallMs() - readMs < freshMs) return;
+    const { range } = use.identity;
+    const { namespace = "", name } = parseKey(pool);
+    try {
+      await this.#looks.get(pool, signal, (own) => this.#suppose(picture, { namespace, name, range }, own));
+    } catch (error) {
+      log.debug("a free map could not be read after a conflict", { pool, error: asError(error) });
+    }
+  }
+
   /** For the background: by the map where there is one, else by a list, at most one part in a hundred of the time. */
   async renew(picture: DomainCache, ageMs: number, signal: AbortSignal): Promise<void> {
     const { namespace } = picture;
@@ -154,14 +174,23 @@ export class PoolResolver {
         namespace,
         identity: { range },
       } = share.pool;
-      const map = await this.#readMap(namespace, name, range, signal);
-      if (map !== undefined) {
-        picture.suppose(map.prefix, map.taken, map.writtenMs);
-        this.#mapped.set(mapKey(namespace, name), { picture, name, range });
-        return;
-      }
+      await this.#suppose(picture, { namespace, name, range }, signal);
+      if (this.#mapped.has(mapKey(namespace, name))) return;
     }
     await this.#listPatiently(share.namespace, signal);
+  }
+
+  /** From now on the picture goes by the map, if there is one. */
+  async #suppose(
+    picture: DomainCache,
+    { namespace, name, range }: { namespace: string; name: string; range: Prefix },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const map = await this.#readMap(namespace, name, range, signal);
+    // Forgotten meanwhile: the picture that is made next knows nothing yet.
+    if (map === undefined || this.find(picture.namespace, picture.domain) !== picture) return;
+    picture.suppose(map.prefix, map.taken, map.writtenMs);
+    this.#mapped.set(mapKey(namespace, name), { picture, name, range });
   }
 
   /** A picture is a hint: after a moment the ADD goes on beside a slow list. Not beside whereabouts: a miss costs three writes. */
@@ -228,18 +257,14 @@ export class PoolResolver {
     const known = this.#maps.get(pool);
     // The leader writes one at most once a second.
     if (known !== undefined && readMs - known.readMs < freshMs) return known.map;
-    try {
-      const at = { namespace, name: freeMapName(pool) };
-      const object = await this.#options.client.get(configMaps, at, { resourceVersion: "0", signal });
-      const map = decodeFreeMap(object);
-      const isMeant = map?.pool === pool && String(map.prefix) === String(range);
-      if (!isMeant || this.#options.clock.wallMs() - map.writtenMs > mapAgeMaxMs) return undefined;
-      this.#maps.set(pool, { map, readMs });
-      return map;
-    } catch (error) {
-      if (isApiError(error, "not-found", "forbidden")) return undefined;
-      throw error;
-    }
+    const at = { namespace, name: freeMapName(pool) };
+    const get = this.#options.client.get(configMaps, at, { resourceVersion: "0", signal });
+    const object = await unless(["not-found", "forbidden"], get);
+    const read = object && decodeFreeMap(object);
+    const isMeant = read?.pool === pool && String(read.prefix) === String(range);
+    const map = isMeant && this.#options.clock.wallMs() - read.writtenMs <= mapAgeMaxMs ? read : undefined;
+    this.#maps.set(pool, { map, readMs });
+    return map;
   }
 
   #listInTime(namespace: string, signal: AbortSignal): Promise<void> {
@@ -279,9 +304,10 @@ export class PoolResolver {
     const key = `${namespace} ${domain}`;
     const known = this.#poolResolver.get(key);
     if (known !== undefined) return known;
-    const { held, clock, daemons } = this.#options;
+    const { held, clock, daemons, node } = this.#options;
     const now = () => clock.wallMs();
-    const picture = new DomainCache({ namespace, domain, held, now, crowd: new CandidateSpread({ now, daemons }) });
+    const spread = new CandidateSpread({ seed: `${node} ${domain}`, now: () => clock.monotonicMs(), daemons });
+    const picture = new DomainCache({ namespace, domain, held, now, spread });
     this.#poolResolver.set(key, picture);
     return picture;
   }

@@ -48,7 +48,8 @@ beforeEach(() => {
   store = new MemoryStore();
   held = new HoldIndex();
   faults = [];
-  picture = new DomainCache({ namespace, domain, held, now, crowd: new CandidateSpread({ now, daemons: () => 1 }) });
+  const spread = new CandidateSpread({ seed: "node", now, daemons: () => 1 });
+  picture = new DomainCache({ namespace, domain, held, now, spread });
 });
 
 const memory = () => new MemoryLedger(store, { now, fault: () => faults.shift() });

@@ -485,7 +485,7 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
         expect(await all(ledger)).toHaveLength(6);
       });
 
-      it.each<Strategy>([{ kind: "lowest" }, { kind: "spread", width: 8 }])(
+      it.each<Strategy>([{ kind: "lowest" }, { kind: "spread", stripes: 8, first: 3, step: 5 }])(
         "gives %o racers with old pictures an address each, all different",
         async (strategy) => {
           const racers = Array.from({ length: 24 }, (_, i) => pod(`racer-${i}`));
