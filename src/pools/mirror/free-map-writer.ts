@@ -1,5 +1,7 @@
 // Publishes which addresses of a pool are taken, for daemons that choose one: a hint, one ConfigMap per pool, written when it
 // has changed, and now and then all the same, since an old map reads as one without a leader. It belongs to the pool object, so that it goes with it.
+// How soon goes by what an old map costs: who looks for a free address and finds it taken pays with a conflict. Where an eighth of what is free
+// has changed hands the map is written at once; else with what else changes in five seconds.
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { encodeFreeMap, freeMapName } from "../../cluster/free-map.ts";
 import { type ConfigMap, configMaps } from "../../cluster/resources.ts";
@@ -9,8 +11,7 @@ import { parseKey } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { unless } from "../../kube/unless.ts";
 import type { Address } from "../../net/address.ts";
-import { IntervalSet } from "../../net/interval-set.ts";
-import type { Interval } from "../../net/interval.ts";
+import { common, IntervalSet } from "../../net/interval-set.ts";
 import type { Prefix } from "../../net/prefix.ts";
 
 export interface MapFacts {
@@ -25,38 +26,52 @@ export interface MapFacts {
 
 /** Daemons trust a map for a minute. A thousand pools at rest are 33 small writes a second. */
 export const renewMs = 30_000;
+/** What is for eyes, and hints that are right for the most part, are behind by so much: one write in place of five. */
+export const lagMs = 5000;
+const urgentPart = 8n;
+
+interface Written {
+  /** Of which pool, and in which domain it is handed out: never behind. */
+  readonly head: string;
+  readonly text: string;
+  readonly taken: IntervalSet;
+  readonly ms: number;
+}
 
 export class FreeMapWriter {
   readonly #client: KubeClient;
   readonly #now: () => number;
-  /** namespace/name of the pool -> what was written last, in text, and when */
-  readonly #written = new Map<string, { readonly text: string; readonly ms: number }>();
+  /** namespace/name of the pool -> what was written last, and when */
+  readonly #written = new Map<string, Written>();
 
   constructor(client: KubeClient, now: () => number) {
     this.#client = client;
     this.#now = now;
   }
 
-  /** True if it was written. */
-  async write({ pool, prefix, domain, taken, holders }: MapFacts, signal: AbortSignal): Promise<boolean> {
+  /** Whether it was written, and when it is due again if nothing changes. */
+  async write(facts: MapFacts, signal: AbortSignal): Promise<{ readonly isWritten: boolean; readonly dueMs: number }> {
+    const { pool, prefix, domain, holders } = facts;
     const { namespace = "", name = "", uid } = pool.metadata;
     const key = `${namespace}/${name}`;
-    const intervals = takenIntervals(taken);
-    const text = JSON.stringify([uid, domain, holders, intervals.map(({ first, last }) => `${first}-${last}`)]);
-    const last = this.#written.get(key);
+    const taken = IntervalSet.of(Array.from(facts.taken, (address) => ({ first: address, last: address })));
+    const head = `${uid} ${domain}`;
+    const text = JSON.stringify([head, holders, Array.from(taken, ({ first, last }) => `${first}-${last}`)]);
     const nowMs = this.#now();
-    if (last?.text === text && nowMs - last.ms < renewMs) return false;
-    const facts = { pool: key, prefix, ...(domain !== undefined && { domain }), taken: intervals, holders };
-    const map = encodeFreeMap(namespace, { ...facts, writtenMs: nowMs });
+    const next = { head, text, taken, ms: nowMs };
+    const dueMs = dueAfter(this.#written.get(key), next, prefix.size);
+    if (dueMs > 0) return { isWritten: false, dueMs };
+    const told = { pool: key, prefix, ...(domain !== undefined && { domain }), taken: [...taken], holders };
+    const map = encodeFreeMap(namespace, { ...told, writtenMs: nowMs });
     try {
       const isWritten = await this.#put(ownedBy(pool, map), signal);
-      if (isWritten) this.#written.set(key, { text, ms: nowMs });
-      return isWritten;
+      if (isWritten) this.#written.set(key, next);
+      return { isWritten, dueMs: isWritten ? renewMs : 0 };
     } catch (error) {
       // In a namespace where we may not write it, there is none: daemons list, and the rest of the pool is shown all the same.
       if (!isApiError(error, "forbidden")) throw error;
-      this.#written.set(key, { text, ms: nowMs });
-      return false;
+      this.#written.set(key, next);
+      return { isWritten: false, dueMs: renewMs };
     }
   }
 
@@ -76,11 +91,16 @@ export class FreeMapWriter {
   }
 }
 
+/** How long the next map may wait. */
+function dueAfter(last: Written | undefined, { head, text, taken, ms }: Written, size: bigint): number {
+  if (last?.head !== head) return 0;
+  const waitMs = (lag: number) => Math.max(0, last.ms + lag - ms);
+  if (last.text === text) return waitMs(renewMs);
+  const changed = taken.size + last.taken.size - 2n * common(taken, last.taken).size;
+  return changed > 0n && changed * urgentPart >= size - taken.size ? 0 : waitMs(lagMs);
+}
+
 function ownedBy({ apiVersion, kind, metadata }: IPPool, map: ConfigMap): ConfigMap {
   const { name = "", uid = "" } = metadata;
   return { ...map, metadata: { ...map.metadata, ownerReferences: [{ apiVersion, kind, name, uid }] } };
-}
-
-function takenIntervals(addresses: Iterable<Address>): Interval[] {
-  return [...IntervalSet.of(Array.from(addresses, (address) => ({ first: address, last: address })))];
 }

@@ -1,4 +1,5 @@
-// Writes what a pool shows: spec.allocations, status, free map. At most once a second for a pool, and only what differs.
+// Writes what a pool shows: spec.allocations, status, free map. A pool is looked at once a second at most, and only what differs is written:
+// entries at every look, totals and most changes of the free map with those of the next five seconds.
 // Promised: entries that are not ours stay (mirror.ts); while whereabouts is active an entry is removed only after the hold
 // itself was asked for and is gone. Safe without leadership: every key that is changed is tested for what was found there.
 import { coolingLabelName } from "../../api/holds/hold-marks.ts";
@@ -21,9 +22,9 @@ import { networkOf, type PoolRange } from "../membership.ts";
 import { type NetworkUse, usefulIn, usesOfPool } from "../networks.ts";
 import type { PoolHold } from "../pool-hold.ts";
 import type { Work } from "../rounds.ts";
-import { type FreeMapWriter, renewMs } from "./free-map-writer.ts";
+import { type FreeMapWriter, lagMs, renewMs } from "./free-map-writer.ts";
 import { type EntryChange, mirrorPatch, type MirrorPlan, planMirror } from "./mirror.ts";
-import { type PoolSituation, type PoolTotals, statusOf, totalsOf } from "./pool-status.ts";
+import { hasSameConditions, type PoolSituation, type PoolTotals, statusOf, totalsOf } from "./pool-status.ts";
 
 export interface MirrorWriterOptions extends Omit<Work, "log"> {
   readonly freeMaps: FreeMapWriter;
@@ -42,8 +43,11 @@ const firstLookMs = 3000;
 const many = 2000;
 /** Two operations each, of at most 10,000 that the API server takes in a patch; the rest follows a second later. */
 const changesMax = 1000;
-/** Writing 4,000 entries costs the API server 0.5 s: they take a twentieth of its time, and are 10 s old at most. */
-const restPerWrite = 20;
+/**
+ * So much longer than the last write took the next one waits: it has a fifth of the API server's time at most. 4,000 entries, half a second's work, are
+ * two seconds old; small ones a second. A server that takes longer is busy with others.
+ */
+const restPerWrite = 4;
 const restMaxMs = 10_000;
 /** Each costs a read or two while whereabouts is active. */
 const confirmationsMax = 50;
@@ -59,6 +63,8 @@ export class MirrorWriter {
   readonly #firstMs: number;
   /** namespace/name -> until when its entries rest, because the last write was slow. */
   readonly #restsUntilMs = new Map<ObjectKey, number>();
+  /** namespace/name -> when its status was written last. */
+  readonly #statusMs = new Map<ObjectKey, number>();
 
   constructor(options: MirrorWriterOptions) {
     this.#options = options;
@@ -80,7 +86,7 @@ export class MirrorWriter {
     const waitMs = (this.#lookedMs.get(key) ?? -intervalMs) + intervalMs - clock.monotonicMs();
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     this.#lookedMs.set(key, clock.monotonicMs());
-    return { requeueAfterMs: (await this.#show(pool, range, signal)) ? renewMs : intervalMs };
+    return { requeueAfterMs: Math.max(intervalMs, await this.#show(pool, range, signal)) };
   };
 
   async #forget(key: ObjectKey, signal: AbortSignal): Promise<undefined> {
@@ -90,11 +96,12 @@ export class MirrorWriter {
     this.#shown.delete(key);
     this.#lookedMs.delete(key);
     this.#restsUntilMs.delete(key);
+    this.#statusMs.delete(key);
     await freeMaps.remove(key, signal);
   }
 
-  /** True if nothing is left to write. */
-  async #show(pool: IPPool, range: PoolRange, signal: AbortSignal): Promise<boolean> {
+  /** In how many milliseconds something is due if nothing changes. */
+  async #show(pool: IPPool, range: PoolRange, signal: AbortSignal): Promise<number> {
     const { caches, clock, coexistence, leaksHeldBack, uses, entriesMax, onTotals } = this.#options;
     const all = caches.holdsByPool.of(range.key);
     const held = all.filter(({ cooling }) => cooling === undefined);
@@ -112,15 +119,16 @@ export class MirrorWriter {
     };
     this.#shown.set(range.key, range);
     onTotals?.(range, totalsOf(situation));
-    await this.#writeFreeMap(pool, range, all, plan, signal);
+    const mapDueMs = await this.#writeFreeMap(pool, range, all, plan, signal);
     const startedMs = clock.monotonicMs();
+    const restMs = (this.#restsUntilMs.get(range.key) ?? startedMs) - startedMs;
     // While whereabouts is active it goes by the entries: they do not rest.
-    if (!isCoexisting && startedMs < (this.#restsUntilMs.get(range.key) ?? startedMs)) return false;
+    if (!isCoexisting && restMs > 0) return Math.min(mapDueMs, restMs);
     const isComplete = await this.#writeEntries(pool, range, plan, isCoexisting, signal);
-    await this.#writeStatus(situation, signal);
-    const restMs = Math.min(restMaxMs, restPerWrite * (clock.monotonicMs() - startedMs));
-    this.#restsUntilMs.set(range.key, startedMs + restMs);
-    return isComplete;
+    const statusDueMs = await this.#writeStatus(situation, signal);
+    const tookMs = clock.monotonicMs() - startedMs;
+    this.#restsUntilMs.set(range.key, startedMs + Math.min(restMaxMs, restPerWrite * tookMs));
+    return isComplete ? Math.min(mapDueMs, statusDueMs) : 0;
   }
 
   async #writeFreeMap(
@@ -129,13 +137,15 @@ export class MirrorWriter {
     all: readonly PoolHold[],
     plan: MirrorPlan,
     signal: AbortSignal,
-  ) {
+  ): Promise<number> {
     const taken = [...all.map(({ hold }) => hold.address), ...addressesOf(range, [...plan.foreign, ...plan.contested])];
     const holders = all.filter(({ cooling }) => cooling === undefined).length;
     // Entries without a hold are in the map, but a map is a hint: daemons go by the pool itself until it is adopted.
     const domain = isAdopted(pool) && plan.foreign.length === 0 ? markedDomain(pool) : undefined;
     const facts = { pool, prefix: range.prefix, domain, taken, holders };
-    if (await this.#options.freeMaps.write(facts, signal)) this.#options.onWrite?.("free-map");
+    const { isWritten, dueMs } = await this.#options.freeMaps.write(facts, signal);
+    if (isWritten) this.#options.onWrite?.("free-map");
+    return dueMs;
   }
 
   async #writeEntries(pool: IPPool, range: PoolRange, plan: MirrorPlan, isCoexisting: boolean, signal: AbortSignal) {
@@ -158,14 +168,20 @@ export class MirrorWriter {
     return [{ op: "add", path: "/metadata/managedFields", value: untracked }];
   }
 
-  async #writeStatus(situation: PoolSituation, signal: AbortSignal): Promise<void> {
+  /** Conditions at once, totals with what else changes in five seconds. In how many milliseconds it is due if nothing changes. */
+  async #writeStatus(situation: PoolSituation, signal: AbortSignal): Promise<number> {
     const { client, clock, onWrite } = this.#options;
+    const { key } = situation.range;
     const status = statusOf(situation, clock.wallMs());
-    if (isEqual(situation.pool.status, status)) return;
+    if (isEqual(situation.pool.status, status)) return renewMs;
+    const waitMs = (this.#statusMs.get(key) ?? Number.NEGATIVE_INFINITY) + lagMs - clock.monotonicMs();
+    if (waitMs > 0 && hasSameConditions(situation.pool.status, status)) return waitMs;
+    this.#statusMs.set(key, clock.monotonicMs());
     const patch = { type: "merge", body: { status } } as const;
     // whereabouts' own definition has no status: then there is none to write.
     const written = client.patch(ipPools, at(situation.range), patch, { signal, subresource: "status" });
     if ((await unless(["not-found"], written)) !== undefined) onWrite?.("status");
+    return renewMs;
   }
 
   /** Without removals whose hold exists after all: the two kinds are followed separately, and one may lag. */

@@ -61,6 +61,13 @@ export function statusOf(situation: PoolSituation, nowMs: number): Status {
   };
 }
 
+/** What they say in words may differ: it has counts in it. */
+export function hasSameConditions(a: IPPool["status"], b: IPPool["status"]): boolean {
+  const textOf = (status: IPPool["status"]) =>
+    JSON.stringify(status?.conditions?.map(({ type, status: is, reason }) => [type, is, reason]));
+  return textOf(a) === textOf(b);
+}
+
 type Told = Omit<Condition, "lastTransitionTime">;
 
 function ready({ plan, coexistence, isAdopted }: PoolSituation): Told {
