@@ -1,6 +1,7 @@
 // Acquire under every order of events that a seed can think of. Several processes, each with its own picture, share one
 // store. A scheduler decides which pending call is carried out or answered next, and lets calls fail: refused, lost before
-// the write, lost after it, answered as lost and carried out later, called off by the caller.
+// the write, lost after it, answered as lost and carried out later, called off by the caller. After a conflict a picture
+// hears what was taken some steps ago.
 //
 // A failure names its seed; put it into `only` to see the same run again.
 import { describe, expect, it } from "vitest";
@@ -208,6 +209,7 @@ class Process {
         request: { owner: asked, strategy: this.#strategy(), want },
         random: sim.random,
         lookFirst: sim.chance(20),
+        lookAgain: () => this.#look(),
         signal: abort.signal,
       });
       this.#count(result.kind === "acquired" ? "acquired" : result.code);
@@ -222,6 +224,13 @@ class Process {
       if (!(error instanceof LedgerError) && (error as Error).name !== "AbortError") throw error;
       this.#count(error instanceof LedgerError ? error.code : "aborted");
     }
+  }
+
+  /** A hint that was true a while ago, and comes late. */
+  async #look(): Promise<void> {
+    const taken = Array.from(this.#sim.store.holds.values(), ({ address }) => ({ first: address, last: address }));
+    for (let steps = this.#sim.pick([0, 1, 5]); steps > 0; steps--) await this.#sim.step();
+    this.pool.suppose(taken);
   }
 
   /** As a DEL does it: until it is done. */
@@ -284,6 +293,7 @@ async function tell(story: Story, seed: number): Promise<Map<string, number>> {
   sim.nowMs += story.cooldownMs;
   expect([...sim.store.holds.values()]).toEqual([]);
   for (const process of processes) {
+    process.pool.suppose([]);
     const own = [...process.pool.allocations()].filter(({ owner }) => owner.name.startsWith(`${process.name}-`));
     expect(own, "what a process still thinks its own").toEqual([]);
     const { allocated, free, usable } = process.pool.counts();

@@ -8,6 +8,7 @@ import { type Ledger, LedgerError, type TakeOutcome } from "./ledger.ts";
 import { MemoryLedger, MemoryStore } from "./memory-ledger.ts";
 import { type Owner, ownerKey } from "./owner.ts";
 import { Pool } from "./pool.ts";
+import type { Want } from "./request.ts";
 
 const owner: Owner = { kind: "pod", uid: "u", namespace: "default", name: "web-0", interface: "eth0" };
 const domain = "net-a";
@@ -238,6 +239,29 @@ describe("acquire", () => {
     expect(result.kind === "refusal" && result.message).toContain("Try again.");
     expect(serial).toBe(64);
     expect(pool.counts().allocated).toBe(64);
+  });
+
+  it.each<[string, Want, string, number]>([
+    ["goes by what it hears after a conflict", { kind: "any" }, "10.0.0.9", 1],
+    ["does not ask where no other address will do", { kind: "given", address: parseAddress("10.0.0.1") }, "refused", 0],
+  ])("%s", async (_what, want, expected, looks) => {
+    const inner = memory();
+    await inner.take({ domain, address: parseAddress("10.0.0.1"), owner: { ...owner, uid: "other" } });
+    const pool = newPool();
+    let looked = 0;
+    const lookAgain = async () => {
+      looked += 1;
+      pool.suppose([{ first: parseAddress("10.0.0.1"), last: parseAddress("10.0.0.8") }]);
+    };
+    const result = await acquire({
+      ledger: inner,
+      domain,
+      pool,
+      request: { owner, want },
+      random: () => 0,
+      lookAgain,
+    });
+    expect([result.kind === "acquired" ? String(result.hold.address) : "refused", looked]).toEqual([expected, looks]);
   });
 
   it("returns a refusal without touching the ledger", async () => {

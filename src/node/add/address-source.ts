@@ -55,7 +55,7 @@ export interface OpenSource extends Disposable {
   mayTake(): void;
   told(outcome: TakeOutcome, address: Address): void;
   /** After a conflict: tells the pool what else is taken, where that costs little. */
-  lookAgain?(): Promise<void>;
+  readonly lookAgain?: () => Promise<void>;
   /** It is committed: what this node knows follows. */
   record(hold: Hold): void;
   failed(isUncertain: boolean): void;

@@ -54,7 +54,7 @@ export async function take({ sourceOf, random }: TakeParts, order: TakeOrder): P
 function acquisitionOf(order: TakeOrder, open: OpenSource): Omit<Acquisition, "random"> {
   const { share, network, keeper, claim, signal } = order;
   const { owner, want } = share;
-  const { pool, domain, ledger, name, loose, strategy } = open;
+  const { pool, domain, ledger, name, loose, strategy, lookAgain } = open;
   return {
     ledger,
     domain,
@@ -70,6 +70,6 @@ function acquisitionOf(order: TakeOrder, open: OpenSource): Omit<Acquisition, "r
       why: whyOf(network, grant, candidate),
     }),
     onOutcome: (outcome, address) => open.told(outcome, address),
-    ...(open.lookAgain && { lookAgain: () => open.lookAgain!() }),
+    ...(lookAgain && { lookAgain }),
   };
 }
