@@ -42,9 +42,9 @@ class Mirroring extends Watching {
   }
 
   /** A second later; what was written. */
-  async show(pool = key): Promise<string[]> {
+  async show(pool = key, laterMs = 1000): Promise<string[]> {
     await this.caughtUp();
-    await this.clock.advance(1000);
+    await this.clock.advance(laterMs);
     this.writes.length = 0;
     await this.#writer.reconcile(pool, { signal: this.signal, failures: 0 });
     return [...this.writes];
@@ -115,6 +115,18 @@ export function mirrorStories(stage: () => Stage): void {
       expect(await mirror.again()).toEqual({ requeueAfterMs: 1000 });
       expect((await stage().readPool(name)).spec.allocations).toEqual({});
       expect(await mirror.show()).toContain("allocations");
+    });
+
+    it("tells daemons sooner what is left of a pool that fills up", async () => {
+      await stage().whereaboutsPool("10.0.0.0-27", "10.0.0.0/27");
+      await using mirror = new Mirroring(stage());
+      const small = `${system}/10.0.0.0-27`;
+      await mirror.show(small);
+      for (const last of [1, 2, 3]) await stage().hold(`10.0.0.${last}`, { uid: `u${last}` });
+      expect(await mirror.show(small, 250)).toEqual([]); // 3 of 29
+      await stage().hold("10.0.0.4", { uid: "u4" });
+      expect(await mirror.show(small, 250)).toEqual(["free-map"]); // 4 of 28
+      expect(await mirror.show(small, 500)).toEqual(["allocations"]);
     });
 
     it("never drops or changes what whereabouts wrote, and says that it is not adopted", async () => {

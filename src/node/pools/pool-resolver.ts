@@ -50,6 +50,8 @@ export interface OpenPool {
 
 /** A list that began so recently counts as new: the API server is not asked again by every refusal of a burst. */
 const freshMs = 1000;
+/** The leader writes the map of a range that is about to be full so often. */
+const lookMs = 250;
 /** How long the first ADD in a domain waits for its picture, and how long a list may take in all. */
 const fillMs = 1500;
 const listMs = 60_000;
@@ -128,17 +130,17 @@ export class PoolResolver {
   }
 
   /**
-   * After a conflict: what the leader's map says now, read at most once a second, whoever asks. Of a nearly full range all that is left is
+   * After a conflict: what the leader's map says now, read four times a second at most, whoever asks. Of a nearly full range all that is left is
    * wanted by everybody, and an old picture is a conflict for each address that others have taken since. A map that cannot be had is none.
    */
   async lookAgain({ picture, name: pool }: OpenPool, { pool: use }: Share, signal: AbortSignal): Promise<void> {
     const { clock, coexistence, log } = this.#options;
     const readMs = this.#maps.get(pool ?? "")?.readMs ?? Number.NEGATIVE_INFINITY;
-    if (pool === undefined || use === undefined || coexistence() || clock.wallMs() - readMs < freshMs) return;
+    if (pool === undefined || use === undefined || coexistence() || clock.wallMs() - readMs < lookMs) return;
     const { range } = use.identity;
     const { namespace = "", name } = parseKey(pool);
     try {
-      await this.#looks.get(pool, signal, (own) => this.#suppose(picture, { namespace, name, range }, own));
+      await this.#looks.get(pool, signal, (own) => this.#suppose(picture, { namespace, name, range }, own, lookMs));
     } catch (error) {
       log.debug("a free map could not be read after a conflict", { pool, error: asError(error) });
     }
@@ -185,8 +187,9 @@ export class PoolResolver {
     picture: DomainCache,
     { namespace, name, range }: { namespace: string; name: string; range: Prefix },
     signal: AbortSignal,
+    ageMs = freshMs,
   ): Promise<void> {
-    const map = await this.#readMap(namespace, name, range, signal);
+    const map = await this.#readMap(namespace, name, range, signal, ageMs);
     // Forgotten meanwhile: the picture that is made next knows nothing yet.
     if (map === undefined || this.find(picture.namespace, picture.domain) !== picture) return;
     picture.suppose(map.prefix, map.taken, map.writtenMs);
@@ -251,12 +254,17 @@ export class PoolResolver {
     return { name, domain };
   }
 
-  async #readMap(namespace: string, name: string, range: Prefix, signal: AbortSignal): Promise<FreeMap | undefined> {
+  async #readMap(
+    namespace: string,
+    name: string,
+    range: Prefix,
+    signal: AbortSignal,
+    ageMs = freshMs,
+  ): Promise<FreeMap | undefined> {
     const pool = `${namespace}/${name}`;
     const readMs = this.#options.clock.wallMs();
     const known = this.#maps.get(pool);
-    // The leader writes one at most once a second.
-    if (known !== undefined && readMs - known.readMs < freshMs) return known.map;
+    if (known !== undefined && readMs - known.readMs < ageMs) return known.map;
     const at = { namespace, name: freeMapName(pool) };
     const get = this.#options.client.get(configMaps, at, { resourceVersion: "0", signal });
     const object = await unless(["not-found", "forbidden"], get);

@@ -28,6 +28,8 @@ export interface MapFacts {
 export const renewMs = 30_000;
 /** What is for eyes, and hints that are right for the most part, are behind by so much: one write in place of five. */
 export const lagMs = 5000;
+/** Where a map is urgent a pool is looked at so often, and whoever lost an address reads the map so often (src/node/pools/pool-resolver.ts). */
+export const urgentMs = 250;
 const urgentPart = 8n;
 
 interface Written {
@@ -91,13 +93,18 @@ export class FreeMapWriter {
   }
 }
 
+/** Whoever goes by a map from before loses every eighth address to another, or more. */
+export function isUrgent(changed: bigint, free: bigint): boolean {
+  return changed > 0n && changed * urgentPart >= free;
+}
+
 /** How long the next map may wait. */
 function dueAfter(last: Written | undefined, { head, text, taken, ms }: Written, size: bigint): number {
   if (last?.head !== head) return 0;
   const waitMs = (lag: number) => Math.max(0, last.ms + lag - ms);
   if (last.text === text) return waitMs(renewMs);
   const changed = taken.size + last.taken.size - 2n * common(taken, last.taken).size;
-  return changed > 0n && changed * urgentPart >= size - taken.size ? 0 : waitMs(lagMs);
+  return isUrgent(changed, size - taken.size) ? 0 : waitMs(lagMs);
 }
 
 function ownedBy({ apiVersion, kind, metadata }: IPPool, map: ConfigMap): ConfigMap {

@@ -1,5 +1,5 @@
-// Writes what a pool shows: spec.allocations, status, free map. A pool is looked at once a second at most, and only what differs is written:
-// entries at every look, totals and most changes of the free map with those of the next five seconds.
+// Writes what a pool shows: spec.allocations, status, free map. Only what differs is written: entries once a second at most, totals and most
+// changes of the free map with those of the next five seconds. A pool that is about to be full is looked at four times a second, for its map.
 // Promised: entries that are not ours stay (mirror.ts); while whereabouts is active an entry is removed only after the hold
 // itself was asked for and is gone. Safe without leadership: every key that is changed is tested for what was found there.
 import { coolingLabelName } from "../../api/holds/hold-marks.ts";
@@ -22,7 +22,7 @@ import { networkOf, type PoolRange } from "../membership.ts";
 import { type NetworkUse, usefulIn, usesOfPool } from "../networks.ts";
 import type { PoolHold } from "../pool-hold.ts";
 import type { Work } from "../rounds.ts";
-import { type FreeMapWriter, lagMs, renewMs } from "./free-map-writer.ts";
+import { type FreeMapWriter, isUrgent, lagMs, renewMs, urgentMs } from "./free-map-writer.ts";
 import { type EntryChange, mirrorPatch, type MirrorPlan, planMirror } from "./mirror.ts";
 import { hasSameConditions, type PoolSituation, type PoolTotals, statusOf, totalsOf } from "./pool-status.ts";
 
@@ -49,22 +49,30 @@ const changesMax = 1000;
  */
 const restPerWrite = 4;
 const restMaxMs = 10_000;
+
+/** What was done with a pool, and when, by the monotonic clock. */
+interface Shown {
+  lookedMs: number;
+  /** Of the look itself, without what it wrote: it rests as a write does. */
+  tookMs: number;
+  /** Holds and what cools, at that look. */
+  objects: number;
+  /** Until then no entries are written. */
+  restsUntilMs: number;
+  statusMs: number;
+  /** What was told of, for when it is gone. */
+  range?: PoolRange;
+}
 /** Each costs a read or two while whereabouts is active. */
 const confirmationsMax = 50;
 
 export class MirrorWriter {
   readonly #options: MirrorWriterOptions;
-  /** namespace/name of the pool -> when it was last looked at. */
-  readonly #lookedMs = new Map<ObjectKey, number>();
-  /** What was told of, for when it is gone. */
-  readonly #shown = new Map<ObjectKey, PoolRange>();
+  /** namespace/name of the pool -> what was done with it */
+  readonly #shown = new Map<ObjectKey, Shown>();
   /** UIDs of pools whose managed fields were cleared by this process. */
   readonly #cleared = new Set<string>();
   readonly #firstMs: number;
-  /** namespace/name -> until when its entries rest, because the last write was slow. */
-  readonly #restsUntilMs = new Map<ObjectKey, number>();
-  /** namespace/name -> when its status was written last. */
-  readonly #statusMs = new Map<ObjectKey, number>();
 
   constructor(options: MirrorWriterOptions) {
     this.#options = options;
@@ -83,29 +91,50 @@ export class MirrorWriter {
     if (caches.pools.cache.get(key) === undefined) return this.#forget(key, signal);
     // A pool that cannot be read shows nothing until it is corrected; `holdfast check` says what is wrong.
     if (pool === undefined || range === undefined) return undefined;
-    const waitMs = (this.#lookedMs.get(key) ?? -intervalMs) + intervalMs - clock.monotonicMs();
+    const shown = this.#shownOf(key);
+    const waitMs = this.#nextLookMs(shown, range) - clock.monotonicMs();
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    this.#lookedMs.set(key, clock.monotonicMs());
-    return { requeueAfterMs: Math.max(intervalMs, await this.#show(pool, range, signal)) };
+    shown.lookedMs = clock.monotonicMs();
+    shown.objects = caches.holdsByPool.sizeOf(key);
+    const dueMs = await this.#show(pool, range, shown, signal);
+    return { requeueAfterMs: Math.max(1, dueMs, this.#nextLookMs(shown, range) - clock.monotonicMs()) };
   };
+
+  #shownOf(key: ObjectKey): Shown {
+    const known = this.#shown.get(key);
+    if (known !== undefined) return known;
+    const never = Number.NEGATIVE_INFINITY;
+    const made = { lookedMs: never, tookMs: 0, objects: 0, restsUntilMs: never, statusMs: never };
+    this.#shown.set(key, made);
+    return made;
+  }
+
+  #nextLookMs({ lookedMs, tookMs, objects, restsUntilMs }: Shown, { key, range }: PoolRange): number {
+    // While whereabouts is active nobody goes by maps, and it goes by the entries: they do not rest.
+    if (this.#options.coexistence()) return lookedMs + intervalMs;
+    const now = this.#options.caches.holdsByPool.sizeOf(key);
+    const changed = BigInt(Math.abs(now - objects));
+    const isSoon = isUrgent(changed, range.prefix.size - BigInt(now));
+    const nextMs = isSoon ? lookedMs + urgentMs : Math.min(restsUntilMs, lookedMs + lagMs);
+    return Math.max(nextMs, lookedMs + restPerWrite * tookMs);
+  }
 
   async #forget(key: ObjectKey, signal: AbortSignal): Promise<undefined> {
     const { freeMaps, onTotals } = this.#options;
-    const last = this.#shown.get(key);
-    if (last !== undefined) onTotals?.(last, undefined);
+    const range = this.#shown.get(key)?.range;
+    if (range !== undefined) onTotals?.(range, undefined);
     this.#shown.delete(key);
-    this.#lookedMs.delete(key);
-    this.#restsUntilMs.delete(key);
-    this.#statusMs.delete(key);
     await freeMaps.remove(key, signal);
   }
 
   /** In how many milliseconds something is due if nothing changes. */
-  async #show(pool: IPPool, range: PoolRange, signal: AbortSignal): Promise<number> {
+  async #show(pool: IPPool, range: PoolRange, shown: Shown, signal: AbortSignal): Promise<number> {
     const { caches, clock, coexistence, leaksHeldBack, uses, entriesMax, onTotals } = this.#options;
     const all = caches.holdsByPool.of(range.key);
     const held = all.filter(({ cooling }) => cooling === undefined);
     const isCoexisting = coexistence();
+    const isResting = !isCoexisting && shown.restsUntilMs > shown.lookedMs;
+    if (!isResting) shown.restsUntilMs = shown.lookedMs + intervalMs;
     const plan = planMirror(pool, held, { coexistence: isCoexisting, ...(entriesMax !== undefined && { entriesMax }) });
     const situation: PoolSituation = {
       pool,
@@ -117,17 +146,17 @@ export class MirrorWriter {
       leaksHeldBack: leaksHeldBack(),
       useful: usefulIn(usesOfPool(uses?.() ?? [], range)),
     };
-    this.#shown.set(range.key, range);
+    shown.range = range;
     onTotals?.(range, totalsOf(situation));
+    shown.tookMs = clock.monotonicMs() - shown.lookedMs;
     const mapDueMs = await this.#writeFreeMap(pool, range, all, plan, signal);
     const startedMs = clock.monotonicMs();
-    const restMs = (this.#restsUntilMs.get(range.key) ?? startedMs) - startedMs;
-    // While whereabouts is active it goes by the entries: they do not rest.
-    if (!isCoexisting && restMs > 0) return Math.min(mapDueMs, restMs);
+    if (isResting) return Math.min(mapDueMs, shown.restsUntilMs - startedMs);
     const isComplete = await this.#writeEntries(pool, range, plan, isCoexisting, signal);
-    const statusDueMs = await this.#writeStatus(situation, signal);
+    const statusDueMs = await this.#writeStatus(situation, shown, signal);
     const tookMs = clock.monotonicMs() - startedMs;
-    this.#restsUntilMs.set(range.key, startedMs + Math.min(restMaxMs, restPerWrite * tookMs));
+    const restsUntilMs = startedMs + Math.min(restMaxMs, restPerWrite * tookMs);
+    shown.restsUntilMs = Math.max(restsUntilMs, shown.restsUntilMs);
     return isComplete ? Math.min(mapDueMs, statusDueMs) : 0;
   }
 
@@ -169,14 +198,13 @@ export class MirrorWriter {
   }
 
   /** Conditions at once, totals with what else changes in five seconds. In how many milliseconds it is due if nothing changes. */
-  async #writeStatus(situation: PoolSituation, signal: AbortSignal): Promise<number> {
+  async #writeStatus(situation: PoolSituation, shown: Shown, signal: AbortSignal): Promise<number> {
     const { client, clock, onWrite } = this.#options;
-    const { key } = situation.range;
     const status = statusOf(situation, clock.wallMs());
     if (isEqual(situation.pool.status, status)) return renewMs;
-    const waitMs = (this.#statusMs.get(key) ?? Number.NEGATIVE_INFINITY) + lagMs - clock.monotonicMs();
+    const waitMs = shown.statusMs + lagMs - clock.monotonicMs();
     if (waitMs > 0 && hasSameConditions(situation.pool.status, status)) return waitMs;
-    this.#statusMs.set(key, clock.monotonicMs());
+    shown.statusMs = clock.monotonicMs();
     const patch = { type: "merge", body: { status } } as const;
     // whereabouts' own definition has no status: then there is none to write.
     const written = client.patch(ipPools, at(situation.range), patch, { signal, subresource: "status" });
