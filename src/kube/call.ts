@@ -1,8 +1,8 @@
-// One call to the API server: deadline, classification of what went wrong, one retry of a read that lost its connection.
+// One call to the API server: a deadline, what a failure means, one retry of a read that lost its connection.
 import { orAborted } from "./abort.ts";
 import { type Clock, deadline } from "./clock.ts";
 import { ApiError, errorFromStatus, parseRetryAfter, type Status } from "./errors.ts";
-import { chunks, readText } from "./transport/body.ts";
+import { readText } from "./transport/body.ts";
 import { type ApiResponse, NotSentError, type Transport } from "./transport/transport.ts";
 
 export interface Call {
@@ -28,7 +28,6 @@ export interface Caller {
   readonly clock: Clock;
   readonly headers: Readonly<Record<string, string>>;
   readonly observe?: ((report: CallReport) => void) | undefined;
-  readonly onWarning?: ((warning: string, what: string) => void) | undefined;
 }
 
 /** Sends, checks the status, and hands the live response to `read`, all within the deadline. */
@@ -46,7 +45,6 @@ export async function perform<R>(
     sent = true;
     const response = await sendOnce(caller, call, limit.signal);
     status = response.status;
-    for (const warning of warningsOf(response)) caller.onWarning?.(warning, call.what);
     if (status < 200 || status > 299) throw await answeredError(caller, call, response, limit.signal);
     return await read(response, limit.signal);
   } catch (error) {
@@ -76,14 +74,6 @@ async function sendOnce(caller: Caller, call: Call, signal: AbortSignal): Promis
     if (!isRead(method) || signal.aborted || error instanceof NotSentError || error instanceof ApiError) throw error;
     return await orAborted(caller.transport(request), signal);
   }
-}
-
-/** RFC 7234, 5.5, as the API server uses it: `299 - "text"`, several separated by commas. */
-function warningsOf(response: ApiResponse): string[] {
-  const header = response.headers["warning"];
-  if (header === undefined) return [];
-  const texts = header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g);
-  return Array.from(texts, ([, text = ""]) => text.replaceAll(/\\(.)/g, "$1"));
 }
 
 export async function answeredError(
@@ -137,13 +127,4 @@ function malformed(call: Call, error: Error): ApiError {
 
 function broken(error: unknown): string {
   return `the connection broke (${error instanceof Error ? error.message : String(error)})`;
-}
-
-/** Reads a body chunk by chunk; for lists. */
-export async function eachChunk(
-  response: ApiResponse,
-  signal: AbortSignal,
-  onChunk: (chunk: Uint8Array) => void,
-): Promise<void> {
-  for await (const chunk of chunks(response.body, signal)) onChunk(chunk);
 }

@@ -23,11 +23,6 @@ export const patchTypes: Readonly<Record<Patch["type"], string>> = {
   apply: "application/apply-patch+yaml",
 };
 
-/** JSON is YAML, so the apply patch needs no YAML writer. */
-export function patchBody(patch: Patch): string {
-  return JSON.stringify(patch.type === "json" ? patch.operations : patch.body);
-}
-
 /** One step of a JSON pointer, escaped by RFC 6901. */
 export function pointer(...steps: readonly (string | number)[]): string {
   return steps.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");

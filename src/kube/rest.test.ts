@@ -156,16 +156,6 @@ describe("requests", () => {
   });
 });
 
-test("warnings of the server are told", async () => {
-  const { transport } = fakeTransport(() =>
-    json(200, pool, { warning: '299 - "v1beta1 is old", 299 - "a \\"quoted\\" word"' }),
-  );
-  const told: string[] = [];
-  const client = new KubeClient({ transport, onWarning: (warning, what) => told.push(`${what}: ${warning}`) });
-  await client.get(pools, at);
-  expect(told).toEqual(["get Pool a/p: v1beta1 is old", 'get Pool a/p: a "quoted" word']);
-});
-
 describe("errors are typed by reason", () => {
   test.each([
     [404, "NotFound", "not-found"],

@@ -1,17 +1,16 @@
-// The API server's verbs. Every call takes a signal and has a deadline; every failure is an ApiError (errors.ts says what each code promises).
+// The API server's verbs. Every call takes a signal and has a deadline; every failure is an ApiError, by its code.
 //
-// Not promised: retries. Only a read whose connection broke is asked again, once; 429 and 503 carry `retryAfterMs` for the caller to honour.
+// Not promised: retries. Only a read whose connection broke is asked again, once; 429 and 503 carry `retryAfterMs`.
 import { ItemSplitter } from "./cache/item-splitter.ts";
 import { withoutManagedFields } from "./cache/managed-fields.ts";
 import { type WatchEvent, watchStream } from "./cache/watch.ts";
-import { type CallReport, type Caller, eachChunk, perform, readJson } from "./call.ts";
-import { type Clock, realClock, sleep } from "./clock.ts";
+import { type Caller, perform, readJson } from "./call.ts";
+import { realClock, sleep } from "./clock.ts";
 import { ApiError, isApiError, retryAfterOf } from "./errors.ts";
 import { keyOf, type KubeObject, type ListMeta, type ObjectName } from "./meta.ts";
-import { type Patch, patchBody, patchTypes } from "./patch.ts";
-import { apiVersionOf, pathOf, type Query, type Resource, withQuery } from "./resource.ts";
-import { readText } from "./transport/body.ts";
-import type { Transport } from "./transport/transport.ts";
+import { type Patch, patchTypes } from "./patch.ts";
+import { apiVersionOf, type ObjectPlace, pathOf, type Query, type Resource, withQuery } from "./resource.ts";
+import { chunks, readText } from "./transport/body.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -55,27 +54,23 @@ export interface WatchOptions extends CallOptions, Scope {
   readonly onOpen?: () => void;
 }
 
-export interface ClientOptions {
-  readonly transport: Transport;
-  readonly clock?: Clock;
+export interface ClientOptions extends Pick<Caller, "transport">, Partial<Pick<Caller, "clock" | "observe">> {
   /** Deadline of a call that names none. */
   readonly timeoutMs?: number;
   readonly userAgent?: string;
   readonly random?: () => number;
-  readonly observe?: (report: CallReport) => void;
-  /** Told what the server and its webhooks warn of: deprecated versions, questionable values. */
-  readonly onWarning?: (warning: string, what: string) => void;
 }
 
-/** The server's own limit for a request is 60 s, 34 s for writes that wait on etcd; 30 s is what client-go's tools use. */
+const methods = { get: "GET", create: "POST", update: "PUT", patch: "PATCH", delete: "DELETE" } as const;
+/** The server's own limit is 60 s, 34 s for writes that wait on etcd; 30 s is what client-go's tools use. */
 const defaultTimeoutMs = 30_000;
-/** A page of 1,000 objects of 2 KB is 2 MB: one round trip for small kinds, and a fraction of a second of the server's time. */
+/** A page of 1,000 objects of 2 KB is 2 MB: one round trip for small kinds, a fraction of a second of the server's. */
 const defaultPageSize = 1000;
-/** 100,000 pages of 1,000 are 100 million objects: more than etcd holds, so a server that never ends the list is at fault. */
+/** 100,000 pages of 1,000 are 100 million objects, more than etcd holds: a server that never ends a list is at fault. */
 const maxPages = 100_000;
-/** client-go's ten tries of any call would be ten minutes of the longest pause; a list that is refused so often is begun anew, later. */
+/** client-go's ten tries would be ten minutes of the longest pause; a list that is refused so often is begun anew. */
 const pageTriesMax = 5;
-/** Bookmarks come about once a minute; three missed ones are a dead peer. Reopening a quiet but healthy watch costs one request. */
+/** Bookmarks come about once a minute; three missed ones are a dead peer. Reopening a quiet watch costs one request. */
 const defaultIdleMs = 180_000;
 
 export class KubeClient {
@@ -89,7 +84,6 @@ export class KubeClient {
       clock: options.clock ?? realClock,
       headers: { accept: "application/json", "user-agent": options.userAgent ?? "holdfast" },
       observe: options.observe,
-      onWarning: options.onWarning,
     };
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
     this.#random = options.random ?? Math.random;
@@ -101,7 +95,7 @@ export class KubeClient {
     options: CallOptions & { readonly resourceVersion?: string } = {},
   ): Promise<T> {
     const path = withQuery(pathOf(resource, at), { resourceVersion: options.resourceVersion });
-    return (await this.#json("get", "GET", resource, at, path, options)) as T;
+    return (await this.#json("get", resource, at, path, options)) as T;
   }
 
   async create<T extends KubeObject>(
@@ -109,24 +103,19 @@ export class KubeClient {
     object: T,
     options: WriteOptions & { readonly name?: string } = {},
   ): Promise<T> {
-    const { namespace } = object.metadata;
+    const { namespace, name, generateName = "" } = object.metadata;
     requireNamespace(resource, namespace, "create");
     const path = pathOf(resource, { namespace, name: options.name, subresource: options.subresource });
-    const at = { namespace, name: object.metadata.name ?? `${object.metadata.generateName ?? ""}*` };
-    return (await this.#json("create", "POST", resource, at, withQuery(path, writeQuery(options)), {
-      ...options,
-      body: JSON.stringify({ ...object, apiVersion: apiVersionOf(resource), kind: resource.kind }),
-    })) as T;
+    const at = { namespace, name: name ?? `${generateName}*` };
+    const body = typed(resource, { ...object });
+    return (await this.#json("create", resource, at, withQuery(path, writeQuery(options)), options, body)) as T;
   }
 
   /** Replaces the object; `conflict` if it carries a resourceVersion that is no longer current. */
   async update<T extends KubeObject>(resource: Resource<T>, object: T, options: WriteOptions = {}): Promise<T> {
     const at = { namespace: object.metadata.namespace, name: object.metadata.name ?? "" };
-    const path = pathOf(resource, { ...at, subresource: options.subresource });
-    return (await this.#json("update", "PUT", resource, at, withQuery(path, writeQuery(options)), {
-      ...options,
-      body: JSON.stringify({ ...object, apiVersion: apiVersionOf(resource), kind: resource.kind }),
-    })) as T;
+    const path = withQuery(pathOf(resource, { ...at, subresource: options.subresource }), writeQuery(options));
+    return (await this.#json("update", resource, at, path, options, typed(resource, { ...object }))) as T;
   }
 
   async patch<T extends KubeObject>(
@@ -135,13 +124,11 @@ export class KubeClient {
     patch: Patch,
     options: WriteOptions = {},
   ): Promise<T> {
-    const path = pathOf(resource, { ...at, subresource: options.subresource });
     const query = { ...writeQuery(options), force: patch.type === "apply" ? patch.force : undefined };
-    return (await this.#json("patch", "PATCH", resource, at, withQuery(path, query), {
-      ...options,
-      body: patchBody(patch),
-      contentType: patchTypes[patch.type],
-    })) as T;
+    const path = withQuery(pathOf(resource, { ...at, subresource: options.subresource }), query);
+    // JSON is YAML, so the apply patch needs no YAML writer.
+    const body = patch.type === "json" ? patch.operations : patch.body;
+    return (await this.#json("patch", resource, at, path, options, body, patchTypes[patch.type])) as T;
   }
 
   /** The object as the server left it (finalizers, grace period), or undefined where it answered that it is gone. */
@@ -150,18 +137,15 @@ export class KubeClient {
     at: ObjectName,
     options: DeleteOptions = {},
   ): Promise<T | undefined> {
-    const answer = await this.#json("delete", "DELETE", resource, at, pathOf(resource, at), {
-      ...options,
-      body: deleteBody(options),
-    });
+    const answer = await this.#json("delete", resource, at, pathOf(resource, at), options, deleteBody(options));
     return (answer as KubeObject).kind === "Status" ? undefined : (answer as T);
   }
 
   async deleteCollection(resource: Resource, scope: Scope, options: DeleteOptions = {}): Promise<void> {
-    requireNamespace(resource, scope.namespace, "delete");
-    const path = withQuery(pathOf(resource, { namespace: scope.namespace }), selectors(scope));
-    const at = { namespace: scope.namespace, name: "*" };
-    await this.#json("delete", "DELETE", resource, at, path, { ...options, body: deleteBody(options) });
+    const { namespace } = scope;
+    requireNamespace(resource, namespace, "delete");
+    const path = withQuery(pathOf(resource, { namespace }), selectors(scope));
+    await this.#json("delete", resource, { namespace, name: "*" }, path, options, deleteBody(options));
   }
 
   async list<T extends KubeObject>(
@@ -177,8 +161,8 @@ export class KubeClient {
   }
 
   /**
-   * Hands over each object as its bytes arrive, page after page. If the server has forgotten the snapshot between two pages, `restart` is
-   * called and everything comes again, in one answer: what was handed over before counts no more.
+   * Hands over each object as its bytes arrive, page after page. If the server has forgotten the snapshot between two
+   * pages, `restart` is called and everything comes again, in one answer: what was handed over before counts no more.
    */
   async listEach<T extends KubeObject>(
     resource: Resource<T>,
@@ -192,13 +176,11 @@ export class KubeClient {
     };
     for (let page = 0; page < maxPages; page++) {
       try {
-        const metadata = await this.#patiently(query, options, () =>
-          this.#page(resource, options, query, (object) => sink.item(object)),
-        );
+        const metadata = await this.#patiently(query, options, () => this.#page(resource, options, query, sink));
         if (metadata.continue === undefined || metadata.continue === "") return metadata;
         query = { ...selectors(options), limit: query["limit"], continue: metadata.continue };
       } catch (error) {
-        if (!(error instanceof ApiError && error.code === "gone" && query["continue"] !== undefined)) throw error;
+        if (!isApiError(error, "gone") || query["continue"] === undefined) throw error;
         sink.restart();
         query = selectors(options);
       }
@@ -206,7 +188,7 @@ export class KubeClient {
     throw new ApiError("malformed", `list ${resource.kind}: the list did not end after ${maxPages} pages.`);
   }
 
-  /** Opens when first iterated. The server ends it after `timeoutSeconds`; the caller resumes from the last version it saw. */
+  /** Opens when first iterated. The server ends it after `timeoutSeconds`; the caller resumes from the last version. */
   watch<T extends KubeObject>(resource: Resource<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>> {
     const path = withQuery(pathOf(resource, { namespace: options.namespace }), {
       watch: true,
@@ -217,8 +199,7 @@ export class KubeClient {
     });
     const call = { what: `watch ${resource.kind}`, method: "GET", path, signal: options.signal };
     const { onOpen, idleMs = defaultIdleMs, timeoutMs: openMs = this.#timeoutMs } = options;
-    const limits = { openMs, idleMs, onOpen };
-    return watchStream<T>(this.#caller, call, limits);
+    return watchStream<T>(this.#caller, call, { openMs, idleMs, onOpen });
   }
 
   /** The text of what is not a resource: /readyz, /version, discovery. */
@@ -227,7 +208,7 @@ export class KubeClient {
     return perform(this.#caller, call, ({ body }, signal) => readText(body, signal));
   }
 
-  /** A server that asks for a pause in the middle of a list gets it, and is not asked for the pages before a second time. */
+  /** A server that asks for a pause in the middle of a list gets it, and is not asked for the earlier pages again. */
   async #patiently(query: Query, { signal }: CallOptions, ask: () => Promise<ListMeta>): Promise<ListMeta> {
     for (let tries = 1; ; tries++) {
       try {
@@ -246,31 +227,32 @@ export class KubeClient {
     resource: Resource<T>,
     options: ListOptions,
     query: Query,
-    item: (object: T) => void,
+    sink: { item(object: T): void },
   ): Promise<ListMeta> {
     const path = withQuery(pathOf(resource, { namespace: options.namespace }), query);
     const call = { what: `list ${resource.kind}`, method: "GET", path, ...this.#limits(options) };
     return perform(this.#caller, call, async (response, signal) => {
       const cut = options.dropManagedFields === true ? withoutManagedFields : (text: string) => text;
-      const splitter = new ItemSplitter((text) => item(typed(resource, JSON.parse(cut(text)) as T)));
-      await eachChunk(response, signal, (chunk) => splitter.push(chunk));
+      const splitter = new ItemSplitter((text) => sink.item(typed(resource, JSON.parse(cut(text)) as T)));
+      for await (const chunk of chunks(response.body, signal)) splitter.push(chunk);
       const envelope = splitter.end() as { metadata?: ListMeta };
       return envelope.metadata ?? {};
     });
   }
 
   async #json(
-    verb: string,
-    method: string,
+    verb: keyof typeof methods,
     resource: Resource,
-    at: { readonly namespace?: string | undefined; readonly name: string },
+    at: ObjectPlace,
     path: string,
-    options: CallOptions & { readonly body?: string; readonly contentType?: string },
+    options: CallOptions,
+    body?: object,
+    contentType = "application/json",
   ): Promise<unknown> {
     const what = `${verb} ${resource.kind} ${keyOf({ metadata: at })}`;
-    const headers = options.body === undefined ? {} : { "content-type": options.contentType ?? "application/json" };
-    const body = options.body === undefined ? {} : { body: options.body };
-    return perform(this.#caller, { what, method, path, headers, ...body, ...this.#limits(options) }, readJson);
+    const content = body && { headers: { "content-type": contentType }, body: JSON.stringify(body) };
+    const call = { what, method: methods[verb], path, ...content, ...this.#limits(options) };
+    return perform(this.#caller, call, readJson);
   }
 
   #limits(options: CallOptions) {
@@ -278,7 +260,7 @@ export class KubeClient {
   }
 }
 
-/** Items of a list often come without their type; it is filled in, with strings that all of them share. */
+/** Items of a list often come without their type; it is filled in, with strings that all share. So it is in a write. */
 function typed<T extends KubeObject>(resource: Resource, object: T): T {
   object.apiVersion = apiVersionOf(resource);
   object.kind = resource.kind;
@@ -289,24 +271,13 @@ function selectors({ labelSelector, fieldSelector }: Scope): Query {
   return { labelSelector, fieldSelector };
 }
 
-function writeQuery(options: WriteOptions): Query {
-  return {
-    dryRun: options.dryRun === true ? "All" : undefined,
-    fieldManager: options.fieldManager,
-    fieldValidation: options.fieldValidation,
-  };
+function writeQuery({ dryRun, fieldManager, fieldValidation }: WriteOptions): Query {
+  return { dryRun: dryRun === true ? "All" : undefined, fieldManager, fieldValidation };
 }
 
-function deleteBody(options: DeleteOptions): string {
-  const { gracePeriodSeconds, propagationPolicy, preconditions } = options;
-  return JSON.stringify({
-    kind: "DeleteOptions",
-    apiVersion: "v1",
-    gracePeriodSeconds,
-    propagationPolicy,
-    preconditions,
-    dryRun: options.dryRun === true ? ["All"] : undefined,
-  });
+function deleteBody({ gracePeriodSeconds, propagationPolicy, preconditions, dryRun }: DeleteOptions): object {
+  const what = { gracePeriodSeconds, propagationPolicy, preconditions, dryRun: dryRun === true ? ["All"] : undefined };
+  return { kind: "DeleteOptions", apiVersion: "v1", ...what };
 }
 
 function requireNamespace(resource: Resource, namespace: string | undefined, verb: string): void {

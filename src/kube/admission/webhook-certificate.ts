@@ -1,8 +1,8 @@
-// Keeps a webhook's certificate alive: loads it, renews it before it expires, and tells who serves it. All replicas share one Secret,
-// so that they serve under one authority; whoever comes first makes it, the others take it.
-import { asError } from "../abort.ts";
-import { type Clock, realClock, sleep } from "../clock.ts";
-import { isApiError, retryAfterOf } from "../errors.ts";
+// A webhook's certificate: loaded, and renewed before it expires. All replicas share one Secret, so that they serve under
+// one authority; whoever comes first makes it, the others take it.
+import { type Clock, realClock } from "../clock.ts";
+import { isApiError } from "../errors.ts";
+import { lookUp } from "../look-up.ts";
 import type { KubeObject } from "../meta.ts";
 import { defineResource } from "../resource.ts";
 import type { KubeClient } from "../rest.ts";
@@ -30,51 +30,28 @@ export interface WebhookCertificateOptions {
   /** What the API server calls the webhook: `service.namespace.svc`, or an address. */
   readonly names: readonly string[];
   readonly clock?: Clock;
-  readonly onError?: (error: Error) => void;
 }
 
-const checkEveryMs = 3_600_000;
-const retryMs = 5000;
 /** Every round is lost to another replica that wrote; ten replicas at most are expected. */
 const maxRounds = 20;
 
 export class WebhookCertificate {
   readonly #options: WebhookCertificateOptions;
-  readonly #clock: Clock;
-  /** What onChange has heard, and not failed on. */
-  #told: ServingMaterial | undefined;
 
   constructor(options: WebhookCertificateOptions) {
     this.#options = options;
-    this.#clock = options.clock ?? realClock;
   }
 
   /** What to serve now, written down before it is returned. */
   async ensure(signal: AbortSignal): Promise<ServingMaterial> {
-    const { client, namespace, name, names } = this.#options;
+    const { client, namespace, name, names, clock = realClock } = this.#options;
     for (let round = 0; round < maxRounds; round++) {
-      const secret = await client.get(secrets, { namespace, name }, { signal }).catch(ifNotFound);
+      const secret = await lookUp(client, secrets, { namespace, name }, { signal });
       const before = secret === undefined ? undefined : decode(secret);
-      const after = renewed(before, names, this.#clock.wallMs());
+      const after = renewed(before, names, clock.wallMs());
       if (after === before || (await this.#save(secret, after, signal))) return after;
     }
     throw new Error(`The Secret ${namespace}/${name} was changed by others ${maxRounds} times in a row.`);
-  }
-
-  /** Looks every hour, until the signal ends it; `onChange` hears of what is new: the server takes it, the webhook configurations trust it. */
-  async run(signal: AbortSignal, onChange: (material: ServingMaterial) => Promise<void> | void): Promise<void> {
-    while (!signal.aborted) {
-      let waitMs = checkEveryMs;
-      try {
-        const material = await this.ensure(signal);
-        if (this.#told === undefined || !sameMaterial(this.#told, material)) await onChange(material);
-        this.#told = material;
-      } catch (error) {
-        if (!signal.aborted) this.#options.onError?.(asError(error));
-        waitMs = Math.max(retryMs, retryAfterOf(error));
-      }
-      await sleep(this.#clock, waitMs, signal);
-    }
   }
 
   async #save(secret: Secret | undefined, material: ServingMaterial, signal: AbortSignal): Promise<boolean> {
@@ -92,14 +69,6 @@ export class WebhookCertificate {
       throw error;
     }
   }
-}
-
-function ifNotFound(error: unknown): undefined {
-  if (!isApiError(error, "not-found")) throw error;
-}
-
-function sameMaterial(a: ServingMaterial, b: ServingMaterial): boolean {
-  return a.serving.cert === b.serving.cert && caBundle(a) === caBundle(b);
 }
 
 function base64(text: string): string {

@@ -1,14 +1,12 @@
 // A cache of one kind that follows the API server, with named indexes and handlers.
 //
-// Promised: handlers are called one at a time, in order, after the cache has changed; an update comes with the previous object; objects are
-// frozen; an object deleted and made anew is told as a delete and an add, also if both were missed.
+// Promised: handlers are called one at a time, in order, after the cache has changed; an update comes with the previous
+// object; objects are frozen; an object deleted and made anew is told as a delete and an add, also if both were missed.
 import { asError, orAborted } from "../abort.ts";
-import { type Clock, realClock } from "../clock.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../meta.ts";
 import type { Resource } from "../resource.ts";
-import type { KubeClient, Scope } from "../rest.ts";
 import { deepFreeze } from "./freeze.ts";
-import { Reflector, type ReflectorSink } from "./reflector.ts";
+import { Reflector, type ReflectorOptions, type ReflectorSink } from "./reflector.ts";
 import { type Cache, type Indexes, Store } from "./store.ts";
 
 export type InformerEvent<T extends KubeObject> =
@@ -19,25 +17,11 @@ export type InformerEvent<T extends KubeObject> =
 
 export type InformerHandler<T extends KubeObject> = (event: InformerEvent<T>) => void;
 
-export interface InformerOptions<T extends KubeObject> {
-  readonly client: KubeClient;
-  readonly resource: Resource<T>;
-  readonly scope?: Scope;
+/** `onVersion` is told before the handlers are told of a list; `onError` also of handlers that threw. */
+export interface InformerOptions<T extends KubeObject> extends ReflectorOptions<T> {
   readonly indexes?: Indexes<T>;
   /** Changes objects before they are frozen and cached: to drop what nobody reads. */
   readonly transform?: (object: T) => T;
-  readonly clock?: Clock;
-  readonly random?: () => number;
-  readonly pageSize?: number;
-  /** See the reflector's. */
-  readonly fromCache?: boolean;
-  readonly idleMs?: number;
-  /** Told every version of the server's that it comes to, in order: before the handlers are told of a list. */
-  readonly onVersion?: (version: string) => void;
-  /** The server follows a watch from here on, or no more: see Reflector. */
-  readonly onWatching?: (is: "open" | "closed" | "early") => void;
-  /** Told of what went wrong and is being retried, and of handlers that threw. */
-  readonly onError?: (error: Error) => void;
 }
 
 export class Informer<T extends KubeObject> {
@@ -83,19 +67,8 @@ export class Informer<T extends KubeObject> {
 
   /** Follows the server until the signal ends it. */
   async run(signal: AbortSignal): Promise<void> {
-    const { client, resource, scope, clock = realClock, random, pageSize, fromCache, idleMs } = this.#options;
     const onError = (error: Error) => this.#report(error);
-    const { onVersion, onWatching } = this.#options;
-    const told = { ...(onVersion && { onVersion }), ...(onWatching && { onWatching }) };
-    const settings = {
-      pageSize,
-      fromCache,
-      idleMs,
-      dropManagedFields: true,
-      ...told,
-      ...(random === undefined ? {} : { random }),
-    };
-    this.#reflector = new Reflector<T>({ client, resource, scope, clock, onError, ...settings }, this.#sink());
+    this.#reflector = new Reflector<T>({ ...this.#options, onError }, this.#sink());
     await this.#reflector.run(signal);
   }
 
@@ -105,7 +78,7 @@ export class Informer<T extends KubeObject> {
   }
 
   #sink(): ReflectorSink<T> {
-    /** The list under way: key -> object, or the cached object where nothing has changed, so that a new list costs no memory. */
+    /** The list under way: key -> object; the cached one where nothing has changed: a new list costs no memory. */
     let listed = new Map<ObjectKey, T | DeepReadonly<T>>();
     return {
       relist: () => void (listed = new Map()),
@@ -154,7 +127,7 @@ export class Informer<T extends KubeObject> {
     if (object !== undefined) this.#tellAll({ type: "delete", object, missed: last === undefined });
   }
 
-  /** managedFields are half of many objects, and no reconciler reads them; an update without them leaves them as they are. */
+  /** managedFields are half of many objects, and no reconciler reads them; an update without them keeps them. */
   #trim(object: T): T {
     const { managedFields: _dropped, ...metadata } = object.metadata;
     object.metadata = metadata;

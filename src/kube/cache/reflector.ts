@@ -1,16 +1,17 @@
 // List, then watch from the list's version, for as long as the signal lets it. Everything is told to a sink, in order.
 //
-// Promised: the sink converges on what the server has, whatever breaks in between; a version that the server has forgotten (410) or never
-// reached (a restored etcd) leads to a new list; a peer that fell silent is noticed. Not promised: every intermediate state of an object.
+// Promised: the sink converges on what the server has, whatever breaks in between; a version that the server has
+// forgotten (410) or never reached (a restored etcd) leads to a new list; a peer that fell silent is noticed.
+// Not promised: every intermediate state of an object.
 //
-// A server whose etcd was restored accepts a watch from a version that it has not reached, and is silent until it has (kubernetes/kubernetes#107457).
-// So after a watch that ended before its time the server's version is read before the watch is resumed. Where that has passed ours again nothing tells
-// the two histories apart here: who finds out by other means calls `relist`.
+// A server whose etcd was restored accepts a watch from a version that it has not reached, and is silent until it has
+// (kubernetes/kubernetes#107457). So after a watch that ended before its time the server's version is read first. Where
+// it has passed ours again nothing tells the two histories apart here: who finds out by other means calls `relist`.
 import { asError } from "../abort.ts";
-import { type Clock, sleep } from "../clock.ts";
+import { type Clock, realClock, sleep } from "../clock.ts";
 import { ApiError, isApiError, isVersionTooLarge, retryAfterOf } from "../errors.ts";
 import type { KubeObject } from "../meta.ts";
-import { Backoff, type BackoffSettings, reflectorBackoff } from "../queue/backoff.ts";
+import { Backoff } from "../queue/backoff.ts";
 import type { Resource } from "../resource.ts";
 import type { KubeClient, Scope } from "../rest.ts";
 import type { WatchEvent } from "./watch.ts";
@@ -28,29 +29,27 @@ export interface ReflectorSink<T extends KubeObject> {
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: KubeClient;
   readonly resource: Resource<T>;
-  readonly scope?: Scope | undefined;
-  readonly clock: Clock;
+  readonly scope?: Scope;
+  readonly clock?: Clock;
   readonly random?: () => number;
-  readonly backoff?: BackoffSettings;
-  readonly pageSize?: number | undefined;
+  readonly pageSize?: number;
   /**
-   * The first list may come from the server's watch cache, which may be a moment behind: for a selection out of many objects that very many
-   * clients ask for. API servers up to 1.30, and 1.33, read every object of the kind from etcd for a list that must be the latest.
+   * The first list may come from the server's watch cache, which may be a moment behind: for a selection that very many
+   * clients ask for. Where it must be the latest, servers up to 1.30, and 1.33, read the whole kind from etcd for it.
    */
-  readonly fromCache?: boolean | undefined;
-  /** The sink has no use for managedFields: lists come without them. */
-  readonly dropManagedFields?: boolean;
-  readonly idleMs?: number | undefined;
+  readonly fromCache?: boolean;
+  readonly idleMs?: number;
+  /** Told of what went wrong and is being retried. */
   readonly onError?: (error: Error) => void;
   /** Told every version that it comes to, in order; not that of a first list from a cache, which may be behind. */
   readonly onVersion?: (version: string) => void;
-  /** The server follows a watch from here on, or no more; `early`: it ended before its time, perhaps to come back with other storage. */
+  /** The server follows a watch from here on, or no more; `early`: it ended before its time, perhaps for a restore. */
   readonly onWatching?: (is: "open" | "closed" | "early") => void;
 }
 
 /** client-go's: watches end after five to ten minutes, at random, so that many clients do not come back at once. */
 const minWatchSeconds = 300;
-/** A watch that ends at once and says nothing new is a server in trouble: reopening it without a pause would be a busy loop. */
+/** A watch that ends at once and says nothing new is a server in trouble: without a pause it would be a busy loop. */
 const shortWatchMs = 1000;
 /** Servers end a watch to the second, as a rule. */
 const earlyMs = 10_000;
@@ -60,10 +59,13 @@ const probeTimeoutMs = 10_000;
 /** A restore concerns all who follow the server: they do not list all at once. */
 const spreadMs = 2000;
 
+/** client-go's: 0.8 s doubling to 30 s, each up to twice as long, forgotten after two good minutes. */
+const backoff = { firstMs: 800, maxMs: 30_000, jitter: 1, resetAfterMs: 120_000 };
+const defaults = { clock: realClock, random: Math.random };
+
 export class Reflector<T extends KubeObject> {
-  readonly #options: ReflectorOptions<T>;
+  readonly #options: ReflectorOptions<T> & typeof defaults;
   readonly #sink: ReflectorSink<T>;
-  readonly #random: () => number;
   readonly #backoff: Backoff;
   /** The last version seen; undefined if a list is due. */
   #version: string | undefined;
@@ -75,11 +77,10 @@ export class Reflector<T extends KubeObject> {
   #history = new AbortController();
 
   constructor(options: ReflectorOptions<T>, sink: ReflectorSink<T>) {
-    this.#options = options;
+    this.#options = { ...defaults, ...options };
     this.#sink = sink;
-    this.#random = options.random ?? Math.random;
     this.#atLeast = this.#whatever;
-    this.#backoff = new Backoff(options.backoff ?? reflectorBackoff, options.clock, this.#random);
+    this.#backoff = new Backoff(backoff, this.#options.clock, this.#options.random);
   }
 
   /** The server's history is another one: the watch ends, and a list follows, of whatever the server has. */
@@ -102,23 +103,22 @@ export class Reflector<T extends KubeObject> {
 
   /** From the watch cache where a version is given, and in one answer: a page of such a list would come from etcd. */
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, resource, scope, pageSize, dropManagedFields = false } = this.#options;
+    const { client, resource, scope, pageSize, onVersion } = this.#options;
     this.#sink.relist();
-    const size = this.#atLeast === "" ? (pageSize === undefined ? {} : { pageSize }) : { pageSize: 0 };
-    const from = this.#atLeast === "" ? {} : { resourceVersion: this.#atLeast };
-    const options = { ...scope, signal, timeoutMs: listTimeoutMs, ...size, ...from, dropManagedFields };
-    const metadata = await client.listEach(resource, options, {
+    const latest = pageSize === undefined ? {} : { pageSize };
+    const from = this.#atLeast === "" ? latest : { pageSize: 0, resourceVersion: this.#atLeast };
+    const options = { ...scope, signal, timeoutMs: listTimeoutMs, ...from, dropManagedFields: true };
+    const { resourceVersion: version } = await client.listEach(resource, options, {
       item: (object) => this.#sink.listed(object),
       restart: () => this.#sink.relist(),
     });
-    if (metadata.resourceVersion === undefined) {
+    if (version === undefined) {
       throw new ApiError("malformed", `list ${resource.kind}: the list has no resourceVersion to watch from.`);
     }
-    const isBehind = this.#atLeast === "0";
-    if (!isBehind) this.#options.onVersion?.(metadata.resourceVersion);
+    if (this.#atLeast !== "0") onVersion?.(version);
     this.#sink.replaced();
-    this.#version = metadata.resourceVersion;
-    this.#atLeast = metadata.resourceVersion;
+    this.#version = version;
+    this.#atLeast = version;
     this.#isDoubted = false;
   }
 
@@ -126,16 +126,16 @@ export class Reflector<T extends KubeObject> {
   async #assure(version: string, signal: AbortSignal): Promise<void> {
     const { client, resource } = this.#options;
     const options = { ...this.#oneKey, pageSize: 1, signal, timeoutMs: probeTimeoutMs };
-    const { metadata } = await client.list(resource, options);
+    const { resourceVersion: now } = (await client.list(resource, options)).metadata;
     this.#isDoubted = false;
     // Opaque to clients of old; every server that is known counts.
-    if (!(Number(metadata.resourceVersion) < Number(version))) return;
+    if (!(Number(now) < Number(version))) return;
     this.relist();
-    const words = `the server is at version ${metadata.resourceVersion}, before ${version}, where it was: it was restored from an older copy.`;
+    const words = `the server is at version ${now}, before ${version}, where it was: it was restored from an older copy.`;
     throw new ApiError("gone", `watch ${resource.kind}: ${words} It is listed anew.`);
   }
 
-  /** A list by name is a read of one key, whether or not it is there; one by other fields may be a read of every object of the kind. */
+  /** A list by name is a read of one key, whether or not it is there; one by other fields may read the whole kind. */
   get #oneKey(): Scope {
     const { resource, scope } = this.#options;
     // Who follows one object may be allowed no other.
@@ -149,16 +149,12 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
-    const { client, resource, scope, clock, idleMs } = this.#options;
-    const timeoutSeconds = Math.floor(minWatchSeconds * (1 + this.#random()));
-    const { onWatching } = this.#options;
-    const limits = {
-      ...(idleMs === undefined ? {} : { idleMs }),
-      ...(onWatching && { onOpen: () => onWatching("open") }),
-    };
+    const { client, resource, scope, clock, random, idleMs, onWatching } = this.#options;
+    const timeoutSeconds = Math.floor(minWatchSeconds * (1 + random()));
     const until = AbortSignal.any([signal, this.#history.signal]);
     if (until.aborted) throw new ApiError("aborted", `watch ${resource.kind}: ended before it began.`);
-    const options = { ...scope, signal: until, resourceVersion, timeoutSeconds, ...limits };
+    const limits = { signal: until, timeoutSeconds, ...(idleMs !== undefined && { idleMs }) };
+    const options = { ...scope, ...limits, resourceVersion, onOpen: () => onWatching?.("open") };
     const startedMs = clock.monotonicMs();
     let isWhole = false;
     try {
@@ -178,7 +174,7 @@ export class Reflector<T extends KubeObject> {
       if (event.resourceVersion !== "") this.#came(event.resourceVersion);
       return;
     }
-    // Read before the sink has the object, which may freeze or keep it; set after, so that a sink that throws gets it again.
+    // Read before the sink has the object, which it may keep; set after, so that a sink that throws gets it again.
     const { resourceVersion } = event.object.metadata;
     this.#sink.changed(event.type, event.object);
     this.#came(resourceVersion);
@@ -193,36 +189,27 @@ export class Reflector<T extends KubeObject> {
 
   async #failed(error: unknown, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    if (!isApiError(error, "aborted")) this.#options.onError?.(asError(error));
+    const { clock, random, onError } = this.#options;
+    if (!isApiError(error, "aborted")) onError?.(asError(error));
     if (this.#history.signal.aborted) {
       this.#history = new AbortController();
       this.#version = undefined;
       this.#atLeast = this.#whatever;
-      await sleep(this.#options.clock, spreadMs * this.#random(), signal);
+      await sleep(clock, spreadMs * random(), signal);
       return;
     }
-    // A version that the server has forgotten, never reached or cannot read: it is asked for the latest, whatever that is.
+    // A version that the server has forgotten, never reached or cannot read: it is asked for the latest.
     const isRefused = this.#version === undefined && isApiError(error, "gone", "bad-request", "invalid");
     if (isRefused || isVersionTooLarge(error)) this.#atLeast = "";
     if (needsList(error)) this.#version = undefined;
     // Those who were told to come back in so many seconds do not all come back in the same one.
-    const askedMs = retryAfterOf(error) * (1 + this.#random());
-    const waitMs = Math.max(this.#backoff.next(), askedMs);
-    await sleep(this.#options.clock, waitMs, signal);
+    const askedMs = retryAfterOf(error) * (1 + random());
+    await sleep(clock, Math.max(this.#backoff.next(), askedMs), signal);
   }
 }
 
-/** After a lost connection the watch resumes where it was. A version or an event that the server or we cannot make sense of does not. */
+/** After a lost connection the watch resumes where it was; after what the server or we cannot make sense of it cannot. */
 function needsList(error: unknown): boolean {
-  if (isVersionTooLarge(error)) return true;
-  return !isApiError(
-    error,
-    "unreachable",
-    "outcome-unknown",
-    "unavailable",
-    "too-many-requests",
-    "internal",
-    "unauthorized",
-    "forbidden",
-  );
+  const isLost = isApiError(error, "unreachable", "outcome-unknown", "unavailable", "too-many-requests", "internal");
+  return isVersionTooLarge(error) || !(isLost || isApiError(error, "unauthorized", "forbidden"));
 }

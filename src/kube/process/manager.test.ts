@@ -2,8 +2,6 @@ import { Registry } from "prom-client";
 import { afterEach, describe, expect, test } from "vitest";
 
 import { freePort } from "../../../test/lab/port.ts";
-import { AdmissionServer } from "../admission/admission.ts";
-import { renewed } from "../admission/serving-certificate.ts";
 import { Informer } from "../cache/informer.ts";
 import { Elector, LeadershipLostError } from "../leader.ts";
 import { ManualClock, settle } from "../manual-clock.ts";
@@ -252,14 +250,9 @@ describe("manager", () => {
     expect(text).toContain('workqueue_retries_total{name="pools"} 2');
   });
 
-  test("order: admission, informers, plain work, leader work; the reverse at the end, the lease released last", async () => {
+  test("order: informers, plain work, leader work; the reverse at the end, the lease released last", async () => {
     const story: string[] = [];
-    const { clock, api, get, ports } = started(({ client, clock: time }) => ({
-      admission: new AdmissionServer({
-        handlers: {},
-        certificate: renewed(undefined, ["a"], Date.now()).serving,
-        host: "127.0.0.1",
-      }),
+    const { clock, api, get } = started(({ client, clock: time }) => ({
       informers: [new Informer({ client, resource: pods, clock: time })],
       runnables: [noted("plain", story)],
       leader: {
@@ -273,7 +266,6 @@ describe("manager", () => {
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     expect(story).toEqual(["plain up", "leader up"]);
-    expect(ports.get("admission")).toBeGreaterThan(0);
     await end!();
     expect(story).toEqual(["plain up", "leader up", "leader down", "plain down"]);
     expect(api.requests.at(-1)!.method).toBe("PUT");

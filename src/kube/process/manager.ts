@@ -1,7 +1,6 @@
-// Puts a process together: health and metrics, admission, informers (synced), plain work, and under a lease the leader's work.
+// Puts a process together: health and metrics, informers (synced), plain work, and under a lease the leader's work.
 // Started in this order, stopped in reverse, within one grace budget. It knows nothing of what the work is.
 import { untilAborted } from "../abort.ts";
-import type { AdmissionServer } from "../admission/admission.ts";
 import type { Informer } from "../cache/informer.ts";
 import { type Clock, realClock } from "../clock.ts";
 import type { Elector } from "../leader.ts";
@@ -19,7 +18,6 @@ export interface ManagerOptions {
   readonly clock?: Clock;
   readonly health?: { readonly host?: string; readonly port?: number };
   readonly metrics?: KubeMetrics;
-  readonly admission?: AdmissionServer;
   readonly informers?: readonly AnyInformer[];
   /** Started with the informers, and nobody waits for them: they follow what may not be there. */
   readonly follows?: readonly Runnable[];
@@ -30,64 +28,67 @@ export interface ManagerOptions {
   readonly readyz?: Checks;
   /** Kubernetes kills after 30 s by default; five are left for the rest of the process. */
   readonly graceMs?: number;
-  /** Told the ports, once they are open. */
-  readonly onListen?: (what: "health" | "admission", port: number) => void;
+  /** Told the port, once it is open. */
+  readonly onListen?: (what: "health", port: number) => void;
 }
 
+const defaults = { clock: realClock, graceMs: 25_000 };
+
 export class Manager {
-  readonly #options: ManagerOptions;
-  readonly #clock: Clock;
-  readonly #graceMs: number;
+  readonly #options: ManagerOptions & typeof defaults;
   #state: "starting" | "ready" | "stopping" = "starting";
 
   constructor(options: ManagerOptions) {
-    this.#options = options;
-    this.#clock = options.clock ?? realClock;
-    this.#graceMs = options.graceMs ?? 25_000;
+    this.#options = { ...defaults, ...options };
   }
 
-  /** Until the signal aborts, or something fails: then it rejects with that, and the process should exit with an error. */
+  /** Until the signal aborts, or something fails: then it rejects with that, and the process should exit. */
   async run(signal: AbortSignal): Promise<void> {
-    const { admission, informers = [], follows = [], runnables = [], leader, health } = this.#options;
+    const { informers = [], follows = [], runnables = [], leader, health, clock, graceMs } = this.#options;
     const stages = [
       health === undefined ? [] : [this.#health(health)],
-      admission === undefined ? [] : [this.#admission(admission)],
       [...informers.map(informerRunnable), ...follows],
       runnables,
       leader === undefined ? [] : [this.#leader(leader)],
     ];
     await runStages(stages, {
       signal,
-      clock: this.#clock,
-      graceMs: this.#graceMs,
+      clock,
+      graceMs,
       onReady: () => (this.#state = "ready"),
       onStop: () => (this.#state = "stopping"),
     });
   }
 
-  #health({ host, port }: { readonly host?: string; readonly port?: number }): Runnable {
+  #health({ host, port }: NonNullable<ManagerOptions["health"]>): Runnable {
+    const { metrics, clock, healthz } = this.#options;
     const server = new HealthServer({
       host,
       port,
-      metrics: this.#options.metrics,
-      clock: this.#clock,
-      healthz: () => ({ ping: () => {}, ...this.#options.healthz }),
+      metrics,
+      clock,
+      healthz: () => ({ ping: () => {}, ...healthz }),
       readyz: () => this.#readyChecks(),
     });
-    return serving("health", this.#options.onListen, server, () => server.close());
+    return {
+      name: "health",
+      startsSlowly: true,
+      run: async (signal, ready) => {
+        const listening = await server.listen(); // by itself: an optional call that is not made evaluates no arguments
+        this.#options.onListen?.("health", listening);
+        ready();
+        await untilAborted(signal);
+        await server.close();
+      },
+    };
   }
 
-  #admission(server: AdmissionServer): Runnable {
-    const grace = () => AbortSignal.timeout(Math.floor(this.#graceMs / 3)); // a review is answered within 10 s anyway
-    return serving("admission", this.#options.onListen, server, () => server.close(grace()));
-  }
-
-  #leader({ elector, runnables }: { readonly elector: Elector; readonly runnables: readonly Runnable[] }): Runnable {
-    const graceMs = Math.floor(this.#graceMs / 2);
+  #leader({ elector, runnables }: NonNullable<ManagerOptions["leader"]>): Runnable {
+    const { clock } = this.#options;
+    const graceMs = Math.floor(this.#options.graceMs / 2);
     return {
       name: "leader election",
-      run: (signal) =>
-        elector.run(signal, (leading) => runStages([runnables], { signal: leading, clock: this.#clock, graceMs })),
+      run: (signal) => elector.run(signal, (leading) => runStages([runnables], { signal: leading, clock, graceMs })),
     };
   }
 
@@ -112,25 +113,6 @@ function informerRunnable(informer: AnyInformer): Runnable {
     run(signal, ready) {
       informer.synced(signal).then(ready, () => {}); // aborted before it was synced
       return informer.run(signal);
-    },
-  };
-}
-
-function serving(
-  name: "health" | "admission",
-  onListen: ManagerOptions["onListen"],
-  server: { listen(): Promise<number> },
-  close: () => Promise<void>,
-): Runnable {
-  return {
-    name,
-    startsSlowly: true,
-    async run(signal, ready) {
-      const port = await server.listen(); // by itself: an optional call that is not made does not evaluate its arguments
-      onListen?.(name, port);
-      ready();
-      await untilAborted(signal);
-      await close();
     },
   };
 }

@@ -1,7 +1,7 @@
 // Exponential backoff with jitter, that forgets after a long enough health. For loops that reconnect.
 import type { Clock } from "../clock.ts";
 
-export interface BackoffSettings {
+interface BackoffSettings {
   readonly firstMs: number;
   readonly maxMs: number;
   /** Each delay is drawn from [delay, delay * (1 + jitter)). */
@@ -9,9 +9,6 @@ export interface BackoffSettings {
   /** A pause between failures of at least this long starts over. */
   readonly resetAfterMs: number;
 }
-
-/** client-go's figures for reflectors: 0.8 s doubling to 30 s, each up to twice as long, forgotten after two good minutes. */
-export const reflectorBackoff: BackoffSettings = { firstMs: 800, maxMs: 30_000, jitter: 1, resetAfterMs: 120_000 };
 
 export class Backoff {
   readonly #settings: BackoffSettings;

@@ -7,7 +7,7 @@ import { ManualClock, settle } from "../manual-clock.ts";
 import { defineResource } from "../resource.ts";
 import { KubeClient } from "../rest.ts";
 import { FakeApi } from "../testing/fake-api.ts";
-import { Controller, type ControllerOptions, type Outcome, type Reconcile, TerminalError } from "./controller.ts";
+import { Controller, type ControllerOptions, type Outcome, type Reconcile } from "./controller.ts";
 
 let stop: AbortController | undefined;
 let run: Promise<void> | undefined;
@@ -84,21 +84,6 @@ describe("results", () => {
     controller.enqueue("a");
     await settle();
     expect(failures.at(-1)).toBe(0); // success ended the backoff
-  });
-
-  test("TerminalError: not again until the next event", async () => {
-    let calls = 0;
-    const { controller, clock, outcomes } = started(async () => {
-      calls++;
-      throw new TerminalError("the range cannot be parsed");
-    });
-    controller.enqueue("a");
-    await clock.advance(3_600_000);
-    expect(calls).toBe(1);
-    expect(outcomes).toEqual(["terminal-error"]);
-    controller.enqueue("a");
-    await settle();
-    expect(calls).toBe(2);
   });
 
   test("panic-proof: what is thrown need not be an Error, nor thrown asynchronously", async () => {

@@ -1,8 +1,8 @@
 // Reconciles keys with N workers: a key in, nothing or `requeueAfterMs` out.
 //
-// Promised: a key is never with two workers; what throws, whatever it throws, is retried with backoff and stops nothing else; a TerminalError
-// is not retried until the object changes; on shutdown the queue is drained within the grace time, and only then are reconciles aborted;
-// if the lease was lost, at once.
+// Promised: a key is never with two workers; what throws, whatever it throws, is retried with backoff and stops nothing
+// else; on shutdown the queue is drained within the grace time, and only then are reconciles aborted; if the lease was
+// lost, at once.
 import { setImmediate } from "node:timers/promises";
 
 import { asError, untilAborted } from "../abort.ts";
@@ -17,14 +17,8 @@ import { type QueueObserver, Workqueue } from "./workqueue.ts";
 /** A watch event waits no longer for reconciles that have nothing to do. */
 const breathMs = 10;
 
-/** Retrying does not help: the object itself must change. */
-export class TerminalError extends Error {
-  readonly code = "terminal";
-  override readonly name = "TerminalError";
-}
-
 interface ReconcileContext {
-  /** Aborts when the reconcile has run too long since it first asked for it, or when a shutdown's grace time is over. */
+  /** Aborts when the reconcile has run too long since it first asked for it, or when a shutdown's grace is over. */
   readonly signal: AbortSignal;
   /** How often this key has failed in a row. */
   readonly failures: number;
@@ -32,7 +26,7 @@ interface ReconcileContext {
 
 type ReconcileResult = { readonly requeueAfterMs: number } | undefined | void;
 export type Reconcile = (key: ObjectKey, context: ReconcileContext) => Promise<ReconcileResult>;
-export type Outcome = "success" | "requeue-after" | "error" | "terminal-error";
+export type Outcome = "success" | "requeue-after" | "error";
 
 export interface ControllerObserver extends QueueObserver {
   reconciled?(outcome: Outcome, durationMs: number): void;
@@ -47,40 +41,18 @@ export interface ControllerOptions {
   readonly concurrency?: number;
   readonly clock?: Clock;
   readonly rateLimiter?: RateLimiter;
-  /** After this a reconcile's signal aborts. The worker still waits for it to return: its key is not given to another. */
+  /** After this a reconcile's signal aborts. The worker still waits for it to return, and keeps its key. */
   readonly reconcileTimeoutMs?: number;
   readonly shutdownGraceMs?: number;
   readonly observer?: ControllerObserver;
   readonly onError?: (error: Error, key: ObjectKey) => void;
 }
 
-/** A reconcile that finds nothing to do asks for no signal, and then none is made: it would cost as much as the look. */
-class Context implements ReconcileContext, Disposable {
-  failures = 0;
-  readonly #clock: Clock;
-  readonly #timeoutMs: number;
-  readonly #parent: AbortSignal;
-  #limit: Deadline | undefined;
-
-  constructor(clock: Clock, timeoutMs: number, parent: AbortSignal) {
-    this.#clock = clock;
-    this.#timeoutMs = timeoutMs;
-    this.#parent = parent;
-  }
-
-  get signal(): AbortSignal {
-    this.#limit ??= deadline(this.#clock, this.#timeoutMs, this.#parent);
-    return this.#limit.signal;
-  }
-
-  [Symbol.dispose](): void {
-    this.#limit?.[Symbol.dispose]();
-  }
-}
+const defaults = { concurrency: 1, clock: realClock, reconcileTimeoutMs: 120_000, shutdownGraceMs: 10_000 };
 
 export class Controller {
   readonly name: string;
-  readonly #options: ControllerOptions;
+  readonly #options: ControllerOptions & typeof defaults;
   readonly #clock: Clock;
   readonly #queue: Workqueue;
   #busy = 0;
@@ -91,13 +63,9 @@ export class Controller {
 
   constructor(options: ControllerOptions) {
     this.name = options.name;
-    this.#options = options;
-    this.#clock = options.clock ?? realClock;
-    this.#queue = new Workqueue({
-      clock: this.#clock,
-      rateLimiter: options.rateLimiter ?? controllerRateLimiter(this.#clock),
-      ...(options.observer === undefined ? {} : { observer: options.observer }),
-    });
+    this.#options = { ...defaults, ...options };
+    this.#clock = this.#options.clock;
+    this.#queue = new Workqueue({ rateLimiter: controllerRateLimiter(this.#clock), ...this.#options });
   }
 
   enqueue(key: ObjectKey): void {
@@ -125,10 +93,10 @@ export class Controller {
     });
   }
 
-  /** Works until the signal aborts, then drains; resolves when the last reconcile has returned. Rejects if `onError` or `observer` throws. */
+  /** Works until the signal aborts, then drains, to the last reconcile. Rejects if `onError` or `observer` throws. */
   async run(signal: AbortSignal): Promise<void> {
     const working = new AbortController();
-    const workers = Array.from({ length: this.#options.concurrency ?? 1 }, () => this.#work(working.signal));
+    const workers = Array.from({ length: this.#options.concurrency }, () => this.#work(working.signal));
     try {
       await Promise.race([untilAborted(signal), ...workers]);
     } catch (error) {
@@ -137,8 +105,8 @@ export class Controller {
       throw error;
     }
     const done = new AbortController();
-    // Who lost the lease has no grace: its successor may begin, and would meet the reconciles of a queue that is being drained.
-    const graceMs = signal.reason instanceof LeadershipLostError ? 0 : (this.#options.shutdownGraceMs ?? 10_000);
+    // Who lost the lease has no grace: its successor may begin, and would meet reconciles of a queue that is drained.
+    const graceMs = signal.reason instanceof LeadershipLostError ? 0 : this.#options.shutdownGraceMs;
     const graceOver = this.#endAfterGrace(graceMs, working, done.signal);
     await this.#queue.drain();
     done.abort();
@@ -168,14 +136,16 @@ export class Controller {
     }
   }
 
-  /** Reconciles that wait for nothing would run one after the other, and no answer and no event of a watch be read until the last. */
+  /**
+   * Reconciles that wait for nothing would run one after the other, and no event of a watch be read until the last.
+   * One pause for all workers: of sixteen, each would let its own worker go on before the event loop has had its turn.
+   */
   async #breathe(): Promise<void> {
     if (this.#breath === undefined && this.#clock.monotonicMs() - this.#breathedMs < breathMs) return;
     this.#breath ??= this.#pause();
     await this.#breath;
   }
 
-  /** One for all workers: of sixteen pauses each would let its own worker go on before the event loop has had its turn. */
   async #pause(): Promise<void> {
     await setImmediate();
     this.#breathedMs = this.#clock.monotonicMs();
@@ -184,22 +154,29 @@ export class Controller {
 
   /** The one switch from a result to what happens to the key. */
   async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
+    const { reconcile, reconcileTimeoutMs, onError } = this.#options;
+    const clock = this.#clock;
+    let limit: Deadline | undefined;
+    const context = {
+      failures: this.#queue.failures(key),
+      /** A reconcile that finds nothing to do asks for no signal, and none is made: it would cost as much as the look. */
+      get signal() {
+        limit ??= deadline(clock, reconcileTimeoutMs, signal);
+        return limit.signal;
+      },
+    };
     try {
-      using context = new Context(this.#clock, this.#options.reconcileTimeoutMs ?? 120_000, signal);
-      context.failures = this.#queue.failures(key);
-      const result = await this.#options.reconcile(key, context);
+      const result = await reconcile(key, context);
       if (result !== undefined) this.#queue.addAfter(key, result.requeueAfterMs);
       this.#queue.forget(key); // last: a delay that is refused is a failure like any other
       return result === undefined ? "success" : "requeue-after";
     } catch (thrown) {
       const error = asError(thrown);
-      this.#options.onError?.(error, key);
-      if (error instanceof TerminalError) {
-        this.#queue.forget(key);
-        return "terminal-error";
-      }
+      onError?.(error, key);
       this.#queue.addRateLimited(key, retryAfterOf(error));
       return "error";
+    } finally {
+      limit?.[Symbol.dispose]();
     }
   }
 }

@@ -30,7 +30,7 @@ export class DelayHeap {
     return this.#due.has(key);
   }
 
-  /** The earliest time of a key counts, so a key has at most a handful of entries: each new one is earlier than the last. */
+  /** The earliest time of a key counts, so a key has a handful of entries at most: each is earlier than the last. */
   add(key: ObjectKey, delayMs: number): void {
     const dueMs = this.#clock.monotonicMs() + delayMs;
     const before = this.#due.get(key);

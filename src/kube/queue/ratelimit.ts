@@ -63,24 +63,9 @@ export class TokenBucket {
   }
 }
 
-/** One token bucket over all keys. */
-export function tokenBucket(perSecond: number, burst: number, clock: Clock): RateLimiter {
-  const bucket = new TokenBucket(perSecond, burst, clock);
-  return { when: () => bucket.reserve(), forget() {}, failures: () => 0 };
-}
-
-/** The longest wait of several limiters. */
-export function maxOf(...limiters: readonly RateLimiter[]): RateLimiter {
-  return {
-    when: (key) => Math.max(...limiters.map((limiter) => limiter.when(key))),
-    forget(key) {
-      for (const limiter of limiters) limiter.forget(key);
-    },
-    failures: (key) => Math.max(...limiters.map((limiter) => limiter.failures(key))),
-  };
-}
-
-/** client-go's default for controllers: 5 ms doubling to 1000 s per key, and 10 retries a second, 100 at once, over all keys. */
+/** client-go's for controllers: 5 ms doubling to 1000 s per key; over all keys 100 retries at once, then 10 a second. */
 export function controllerRateLimiter(clock: Clock): RateLimiter {
-  return maxOf(perItemExponential(5, 1_000_000), tokenBucket(10, 100, clock));
+  const perKey = perItemExponential(5, 1_000_000);
+  const bucket = new TokenBucket(10, 100, clock);
+  return { ...perKey, when: (key) => Math.max(perKey.when(key), bucket.reserve()) };
 }

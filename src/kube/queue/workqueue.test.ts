@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { ManualClock, settle } from "../manual-clock.ts";
-import { controllerRateLimiter, maxOf, perItemExponential, tokenBucket } from "./ratelimit.ts";
+import { controllerRateLimiter, perItemExponential, TokenBucket } from "./ratelimit.ts";
 import { QueueFullError, Workqueue } from "./workqueue.ts";
 
 function queue(options: { maxKeys?: number } = {}) {
@@ -151,17 +151,6 @@ describe("queue", () => {
     const taken = q.take();
     q.add("late");
     expect(await taken).toBe("late");
-  });
-
-  test("a taker that gives up takes nothing with it", async () => {
-    const { queue: q } = queue();
-    const controller = new AbortController();
-    const given = q.take(controller.signal);
-    controller.abort();
-    expect(await given).toBeUndefined();
-    q.add("kept");
-    expect(await q.take(controller.signal)).toBeUndefined();
-    expect(await q.take()).toBe("kept");
   });
 
   test("too many keys are refused with words", () => {
@@ -312,15 +301,18 @@ describe("rate limits", () => {
 
   test("token bucket: a burst, then the rate, then the burst again after rest", async () => {
     const clock = new ManualClock();
-    const limiter = tokenBucket(10, 2, clock);
-    expect([1, 2, 3, 4].map(() => limiter.when("any"))).toEqual([0, 0, 100, 200]);
+    const bucket = new TokenBucket(10, 2, clock);
+    expect([1, 2, 3, 4].map(() => bucket.reserve())).toEqual([0, 0, 100, 200]);
     await clock.advance(10_000);
-    expect([1, 2, 3].map(() => limiter.when("any"))).toEqual([0, 0, 100]);
+    expect([1, 2, 3].map(() => bucket.reserve())).toEqual([0, 0, 100]);
   });
 
-  test("max of: the longest wait", () => {
-    const limiter = maxOf(perItemExponential(5, 100), perItemExponential(3, 200));
-    expect([1, 2, 3, 4, 5, 6, 7].map(() => limiter.when("one"))).toEqual([5, 10, 20, 40, 80, 100, 192]);
+  test("the controllers' default: the longer wait of the key's own and of all keys'", () => {
+    const limiter = controllerRateLimiter(new ManualClock());
+    for (let i = 0; i < 100; i++) limiter.when(`k${i}`);
+    expect([1, 2, 3, 4, 5, 6, 7, 8].map(() => limiter.when("one"))).toEqual([100, 200, 300, 400, 500, 600, 700, 800]);
+    expect([9, 10].map(() => limiter.when("one"))).toEqual([1280, 2560]);
+    expect(limiter.failures("one")).toBe(10);
   });
 
   test("the controllers' default lets the first hundred failures pass at their own pace", () => {

@@ -1,15 +1,16 @@
 // The queue of keys between informers and workers: client-go's workqueue.
 //
-// Promised: first come, first served; a key waits once however often it is added; a key is never with two workers at once; a key added
-// while it is processed is processed again afterwards. What is added behind the others is handed out when nothing else waits, and one of it for every
-// `turnsPerBehind` of the others, so that it comes in the end. Not promised: that each add is seen, only that the last one is.
+// Promised: first come, first served; a key waits once however often it is added; a key is never with two workers at
+// once; a key added while it is processed is processed again afterwards. What is added behind the others is handed out
+// when nothing else waits, and once for every `turnsPerBehind` of the others. Not promised: that each add is seen, only
+// that the last one is.
 import type { Clock } from "../clock.ts";
 import type { ObjectKey } from "../meta.ts";
 import { DelayHeap } from "./delay-heap.ts";
 import type { RateLimiter } from "./ratelimit.ts";
 
-/** A key costs about 200 bytes over all structures: a million of them 200 MB. More distinct keys than objects is a bug in the mapping. */
-const defaultMaxKeys = 1_000_000;
+/** A key costs about 200 bytes over all structures: a million of them 200 MB. More keys than objects is a bug. */
+const defaults = { maxKeys: 1_000_000 };
 /** A key that changed waits at most for one in eight that did not. */
 const turnsPerBehind = 8;
 
@@ -33,10 +34,7 @@ export class QueueFullError extends Error {
 }
 
 export class Workqueue {
-  readonly #clock: Clock;
-  readonly #limiter: RateLimiter;
-  readonly #maxKeys: number;
-  readonly #observer: QueueObserver;
+  readonly #options: QueueOptions & typeof defaults;
   /** Keys to process, in order, with the time they were added. Invariant: none of them is in #processing. */
   readonly #queue = new Map<ObjectKey, number>();
   /** Keys to process behind those, alike. Invariant: none of them is in #queue or in #processing. */
@@ -53,10 +51,7 @@ export class Workqueue {
   #closed = false;
 
   constructor(options: QueueOptions) {
-    this.#clock = options.clock;
-    this.#limiter = options.rateLimiter;
-    this.#maxKeys = options.maxKeys ?? defaultMaxKeys;
-    this.#observer = options.observer ?? {};
+    this.#options = { ...defaults, ...options };
     this.#waiting = new DelayHeap(options.clock, (key) => this.#enqueue(key));
   }
 
@@ -73,27 +68,25 @@ export class Workqueue {
   /** For what has not changed, as far as anybody knows: whatever has changed goes first. */
   addBehind(key: ObjectKey): void {
     this.#admit(key);
-    if (this.#closed || this.#processing.has(key) || this.#queue.has(key) || this.#behind.has(key)) {
-      if (this.#processing.has(key)) this.#enqueue(key);
-      return;
-    }
-    this.#observer.added?.();
-    this.#behind.set(key, this.#clock.monotonicMs());
+    if (this.#processing.has(key)) return this.#enqueue(key);
+    if (this.#closed || this.#queue.has(key) || this.#behind.has(key)) return;
+    this.#options.observer?.added?.();
+    this.#behind.set(key, this.#options.clock.monotonicMs());
     this.#handOut();
   }
 
   #enqueue(key: ObjectKey): void {
     if (this.#closed) return;
     if (this.#processing.has(key)) {
-      if (!this.#again.has(key)) this.#observer.added?.();
+      if (!this.#again.has(key)) this.#options.observer?.added?.();
       this.#again.add(key);
       return;
     }
     if (this.#queue.has(key)) return;
     const sinceMs = this.#behind.get(key);
-    if (sinceMs === undefined) this.#observer.added?.();
+    if (sinceMs === undefined) this.#options.observer?.added?.();
     else this.#behind.delete(key);
-    this.#queue.set(key, sinceMs ?? this.#clock.monotonicMs());
+    this.#queue.set(key, sinceMs ?? this.#options.clock.monotonicMs());
     this.#handOut();
   }
 
@@ -109,33 +102,23 @@ export class Workqueue {
   /** Adds the key when the rate limiter allows, and not before the server that refused it allows: for what failed. */
   addRateLimited(key: ObjectKey, atLeastMs = 0): void {
     if (this.#closed) return;
-    this.#observer.retried?.();
-    this.addAfter(key, Math.max(this.#limiter.when(key), atLeastMs));
+    this.#options.observer?.retried?.();
+    this.addAfter(key, Math.max(this.#options.rateLimiter.when(key), atLeastMs));
   }
 
   /** Ends the backoff of a key that succeeded. It does not take the key out. */
   forget(key: ObjectKey): void {
-    this.#limiter.forget(key);
+    this.#options.rateLimiter.forget(key);
   }
 
   failures(key: ObjectKey): number {
-    return this.#limiter.failures(key);
+    return this.#options.rateLimiter.failures(key);
   }
 
-  /** The next key, which is then the caller's until done(key); undefined when the queue is closed and empty, or the signal aborts. */
-  take(signal?: AbortSignal): Promise<ObjectKey | undefined> {
+  /** The next key, which is then the caller's until done(key); undefined when the queue is closed and empty. */
+  take(): Promise<ObjectKey | undefined> {
     const { promise, resolve } = Promise.withResolvers<ObjectKey | undefined>();
-    if (signal?.aborted === true) return Promise.resolve(undefined);
-    const onAbort = () => {
-      this.#takers.splice(this.#takers.indexOf(taker), 1);
-      resolve(undefined);
-    };
-    const taker = (key: ObjectKey | undefined) => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve(key);
-    };
-    signal?.addEventListener("abort", onAbort, { once: true });
-    this.#takers.push(taker);
+    this.#takers.push(resolve);
     this.#handOut();
     return promise;
   }
@@ -143,7 +126,7 @@ export class Workqueue {
   done(key: ObjectKey): void {
     this.#processing.delete(key);
     if (this.#again.delete(key)) {
-      this.#queue.set(key, this.#clock.monotonicMs());
+      this.#queue.set(key, this.#options.clock.monotonicMs());
       this.#handOut();
     }
     if (this.#processing.size === 0 && this.length === 0) for (const wake of this.#idle.splice(0)) wake();
@@ -174,10 +157,10 @@ export class Workqueue {
 
   /** Only a key that is new to the queue is refused: one that was let in must not be lost, least of all in a timer. */
   #admit(key: ObjectKey): void {
-    if (this.#closed || this.length + this.#waiting.size < this.#maxKeys) return;
+    if (this.#closed || this.length + this.#waiting.size < this.#options.maxKeys) return;
     if (this.#queue.has(key) || this.#behind.has(key) || this.#processing.has(key) || this.#waiting.has(key)) return;
     throw new QueueFullError(
-      `The queue holds ${this.#maxKeys} keys: "${key}" was not added. Do the keys name objects?`,
+      `The queue holds ${this.#options.maxKeys} keys: "${key}" was not added. Do the keys name objects?`,
     );
   }
 
@@ -187,7 +170,7 @@ export class Workqueue {
       const [key, sinceMs] = from.entries().next().value!;
       from.delete(key);
       this.#processing.add(key);
-      this.#observer.waited?.(this.#clock.monotonicMs() - sinceMs);
+      this.#options.observer?.waited?.(this.#options.clock.monotonicMs() - sinceMs);
       this.#takers.shift()!(key);
     }
     if (this.#closed && this.length === 0 && this.#again.size === 0)
