@@ -1,27 +1,36 @@
 // The errors of the API, typed by what a caller does about them.
 //
-// Promised: `outcome-unknown` whenever the server may have acted although no answer says so (a deadline, a broken connection, a bare 5xx).
-// Such a write is read back, never counted as failed. Every other code of a write means that it did not happen.
+// Promised: `outcome-unknown` whenever the server may have acted although no answer says so (a deadline, a broken
+// connection, a bare 5xx). Such a write is read back, never counted as failed. With every other code it did not happen.
+
+/** Kubernetes' reason -> our code, and the HTTP status that means it in an answer without a reason that we know. */
+const reasons = {
+  NotFound: ["not-found", 404],
+  AlreadyExists: ["already-exists"],
+  Conflict: ["conflict", 409],
+  Gone: ["gone", 410],
+  Expired: ["gone"],
+  Invalid: ["invalid", 422],
+  BadRequest: ["bad-request", 400],
+  Unauthorized: ["unauthorized", 401],
+  Forbidden: ["forbidden", 403],
+  TooManyRequests: ["too-many-requests", 429],
+  RequestEntityTooLarge: ["too-large", 413],
+  MethodNotAllowed: ["unsupported", 405],
+  NotAcceptable: ["unsupported", 406],
+  UnsupportedMediaType: ["unsupported", 415],
+  ServiceUnavailable: ["unavailable"],
+  InternalError: ["internal"],
+  Timeout: ["outcome-unknown"],
+  ServerTimeout: ["outcome-unknown"],
+} as const;
 
 export type ApiErrorCode =
-  | "not-found"
-  | "already-exists"
-  | "conflict"
-  | "gone"
-  | "invalid"
-  | "bad-request"
-  | "unauthorized"
-  | "forbidden"
-  | "too-many-requests"
-  | "too-large"
-  | "unsupported"
-  | "unavailable"
-  | "internal"
+  | (typeof reasons)[keyof typeof reasons][0]
   /** No connection: nothing was sent. */
   | "unreachable"
   /** The caller's own signal ended a read, or a write before it was sent. */
   | "aborted"
-  | "outcome-unknown"
   /** An answer that is not what the API promises. */
   | "malformed";
 
@@ -31,24 +40,13 @@ export interface Status {
   readonly code?: number;
   readonly reason?: string;
   readonly message?: string;
-  readonly details?: StatusDetails;
+  readonly details?: {
+    readonly retryAfterSeconds?: number;
+    readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[];
+  };
 }
 
-export interface StatusDetails {
-  readonly name?: string;
-  readonly kind?: string;
-  readonly group?: string;
-  readonly retryAfterSeconds?: number;
-  readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[];
-}
-
-export interface ApiErrorFacts {
-  readonly status?: number | undefined;
-  readonly reason?: string | undefined;
-  readonly retryAfterMs?: number | undefined;
-  readonly details?: StatusDetails | undefined;
-  readonly cause?: unknown;
-}
+type ApiErrorFacts = Partial<Pick<ApiError, "status" | "reason" | "retryAfterMs" | "details" | "cause">>;
 
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -59,7 +57,7 @@ export class ApiError extends Error {
   readonly reason: string | undefined;
   /** The server asked to wait this long before the next try. */
   readonly retryAfterMs: number | undefined;
-  readonly details: StatusDetails | undefined;
+  readonly details: Status["details"];
 
   constructor(code: ApiErrorCode, message: string, facts: ApiErrorFacts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -75,48 +73,14 @@ export function isApiError(error: unknown, ...codes: readonly ApiErrorCode[]): e
   return error instanceof ApiError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** Key: Kubernetes' reason. */
-const codeByReason: Readonly<Record<string, ApiErrorCode>> = {
-  NotFound: "not-found",
-  AlreadyExists: "already-exists",
-  Conflict: "conflict",
-  Gone: "gone",
-  Expired: "gone",
-  Invalid: "invalid",
-  BadRequest: "bad-request",
-  Unauthorized: "unauthorized",
-  Forbidden: "forbidden",
-  TooManyRequests: "too-many-requests",
-  RequestEntityTooLarge: "too-large",
-  MethodNotAllowed: "unsupported",
-  NotAcceptable: "unsupported",
-  UnsupportedMediaType: "unsupported",
-  ServiceUnavailable: "unavailable",
-  InternalError: "internal",
-  Timeout: "outcome-unknown",
-  ServerTimeout: "outcome-unknown",
-};
-
-/** Key: HTTP status, for an answer without a reason that we know. */
-const codeByStatus: Readonly<Record<number, ApiErrorCode>> = {
-  400: "bad-request",
-  401: "unauthorized",
-  403: "forbidden",
-  404: "not-found",
-  405: "unsupported",
-  406: "unsupported",
-  409: "conflict",
-  410: "gone",
-  413: "too-large",
-  415: "unsupported",
-  422: "invalid",
-  429: "too-many-requests",
-};
+const entries = Object.entries(reasons);
+const codeByReason = new Map<string, ApiErrorCode>(entries.map(([reason, [code]]) => [reason, code]));
+const codeByStatus = new Map<number | undefined, ApiErrorCode>(entries.map(([, [code, status]]) => [status, code]));
 
 /** etcd's own timeouts, where they are wrapped into an InternalError: the write may be in the log all the same. */
 const etcdUnknown = /etcdserver: (request timed out|leader changed|server stopped)|context deadline exceeded/;
 
-/** The API server asks for seconds. A proxy's hour, or a date read by a clock that jumped, must not stop a watch for as long. */
+/** The API server asks for seconds. A proxy's hour, or a date read by a clock that jumped, must not stop a watch. */
 const maxRetryAfterMs = 60_000;
 
 /** The error for a Status. `what` says what was tried on what, such as `create Pod default/a`. */
@@ -134,12 +98,10 @@ export function errorFromStatus(what: string, httpStatus: number, status: Status
   });
 }
 
-/**
- * The 5xx without a reason come from a proxy that lost the server (502 and 504, Envoy's and the aggregator's 503), from a panic, or from an
- * API server that lost etcd ("rpc error: code = Unavailable"): all of them leave open what became of a write.
- */
+// A 5xx without a reason comes from a proxy that lost the server (502 and 504, Envoy's and the aggregator's 503), from a
+// panic, or from a server that lost etcd ("rpc error: code = Unavailable"): all leave open what became of a write.
 function codeOf(httpStatus: number, { reason = "", message = "" }: Status): ApiErrorCode {
-  const known = Object.hasOwn(codeByReason, reason) ? codeByReason[reason] : codeByStatus[httpStatus];
+  const known = codeByReason.get(reason) ?? codeByStatus.get(httpStatus);
   if (known === "internal" && etcdUnknown.test(message)) return "outcome-unknown";
   return known ?? (httpStatus < 500 ? "bad-request" : "outcome-unknown");
 }
@@ -161,17 +123,17 @@ export function retryAfterOf(error: unknown): number {
   return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
 }
 
-/** Nothing new is made in a namespace that is being deleted. Any other 403 is a quota, a policy or a right that is missing. */
+/** Nothing new is made in a namespace that is being deleted. Any other 403 is a quota, a policy or a missing right. */
 export function isNamespaceEnding(error: unknown): boolean {
-  const causes = isApiError(error, "forbidden") ? (error.details?.causes ?? []) : [];
-  return causes.some(({ reason }) => reason === "NamespaceTerminating");
+  return isApiError(error, "forbidden") && hasCause(error, "NamespaceTerminating");
 }
 
 /** A watch or list from a version that the server has not reached: its storage was restored from an older copy. */
 export function isVersionTooLarge(error: unknown): boolean {
+  return hasCause(error, "ResourceVersionTooLarge");
+}
+
+function hasCause(error: unknown, reason: string): boolean {
   const causes: unknown = error instanceof ApiError ? error.details?.causes : undefined;
-  return (
-    Array.isArray(causes) &&
-    causes.some((cause: { reason?: string } | null) => cause?.reason === "ResourceVersionTooLarge")
-  );
+  return Array.isArray(causes) && causes.some((cause: { reason?: string } | null) => cause?.reason === reason);
 }

@@ -1,9 +1,9 @@
-// Finalizers: an object is not gone while one of them is left. Each write touches only our own entry, guarded against what others do meanwhile.
-import { isApiError } from "./errors.ts";
-import type { DeepReadonly, KubeObject, ObjectName } from "./meta.ts";
+// Finalizers: an object is not gone while one is left. Each write touches our own entry only, guarded by its place.
+import { type DeepReadonly, keyOf, type KubeObject, parseKey } from "./meta.ts";
 import { type JsonPatchOperation, pointer } from "./patch.ts";
 import type { Resource } from "./resource.ts";
 import type { CallOptions, KubeClient } from "./rest.ts";
+import { unless } from "./unless.ts";
 
 export function hasFinalizer(object: DeepReadonly<KubeObject>, finalizer: string): boolean {
   return (object.metadata.finalizers ?? []).includes(finalizer);
@@ -29,15 +29,6 @@ export async function removeFinalizer<T extends KubeObject>(
     { op: "test", path, value: finalizer },
     { op: "remove", path },
   ];
-  try {
-    await client.patch(resource, nameOf(object), { type: "json", operations }, options);
-    return true;
-  } catch (error) {
-    if (isApiError(error, "not-found")) return false;
-    throw error;
-  }
-}
-
-function nameOf({ metadata: { name = "", namespace } }: DeepReadonly<KubeObject>): ObjectName {
-  return namespace === undefined ? { name } : { name, namespace };
+  const at = parseKey(keyOf(object));
+  return (await unless(["not-found"], client.patch(resource, at, { type: "json", operations }, options))) !== undefined;
 }

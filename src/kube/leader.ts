@@ -1,27 +1,22 @@
 // Leader election on a Lease, after client-go's.
 //
-// Promised: while clocks run at about the same rate and the event loop is not stalled, at most one leads; the one who could not renew for
-// `renewDeadlineMs` stops before another may begin; the lease is released on shutdown, after the leader's work has ended. A leader or candidate ends
-// when the API server was restored from an older copy: what it knows by its watches is of another history, and versions do not always tell.
-// Not promised: fencing. A process that was paused may act on for a moment after another has begun, so what the leader writes must be
-// safe without leadership (guarded by resourceVersion, or created if absent); the lease only keeps two from doing the same work.
+// Promised: while clocks run at about the same rate and the event loop is not stalled, at most one leads; who could not
+// renew for `renewDeadlineMs` stops before another may begin; the lease is released on shutdown, after the leader's work.
+// Leaders and candidates end when the API server was restored from an older copy: their watches are of another history.
+// Not promised: fencing. A process that was paused may act for a moment after another has begun, so what the leader
+// writes must be safe without leadership (guarded by resourceVersion, or created if absent).
 import { asError } from "./abort.ts";
 import { type Clock, deadline, realClock, sleep } from "./clock.ts";
 import { retryAfterOf } from "./errors.ts";
-import { LeaseLock } from "./lease.ts";
-import type { KubeClient } from "./rest.ts";
+import { LeaseLock, type LeaseLockOptions } from "./lease.ts";
 
-export interface ElectorOptions {
-  readonly client: KubeClient;
-  readonly namespace: string;
-  readonly name: string;
-  readonly identity: string;
+export interface ElectorOptions extends Pick<LeaseLockOptions, "client" | "namespace" | "name" | "identity"> {
   /** How long others wait after the last renewal they saw. */
   readonly leaseDurationMs?: number;
   /** How long the leader tries to renew before it gives up. */
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
-  /** On shutdown, how long the leader's work may take to end; if it takes longer the lease is not released but left to expire. */
+  /** On shutdown, how long the leader's work may take to end; after that the lease is left to expire. */
   readonly shutdownGraceMs?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -42,32 +37,32 @@ interface Lost {
   readonly graceMs: number;
 }
 
+/** client-go's times; the grace is ours. */
+const defaults = {
+  clock: realClock,
+  random: Math.random,
+  leaseDurationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  retryPeriodMs: 2000,
+  shutdownGraceMs: 10_000,
+};
 /** client-go's: waits are up to 2.2 times the period, so that candidates do not move in step. */
 const jitter = 1.2;
 const setBack = "it is older than it was, so the API server was restored from an older copy";
 
 export class Elector {
   readonly #lock: LeaseLock;
-  readonly #clock: Clock;
-  readonly #random: () => number;
-  readonly #options: ElectorOptions;
-  readonly #leaseDurationMs: number;
-  readonly #renewDeadlineMs: number;
-  readonly #retryPeriodMs: number;
+  readonly #options: ElectorOptions & typeof defaults;
   /** How long the server asked to be left alone, when it was asked last. */
   #askedMs = 0;
 
   constructor(options: ElectorOptions) {
-    this.#options = options;
-    this.#clock = options.clock ?? realClock;
-    this.#random = options.random ?? Math.random;
-    this.#leaseDurationMs = options.leaseDurationMs ?? 15_000;
-    this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
-    this.#retryPeriodMs = options.retryPeriodMs ?? 2000;
-    if (this.#leaseDurationMs <= this.#renewDeadlineMs || this.#renewDeadlineMs <= jitter * this.#retryPeriodMs) {
+    this.#options = { ...defaults, ...options };
+    const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = this.#options;
+    if (leaseDurationMs <= renewDeadlineMs || renewDeadlineMs <= jitter * retryPeriodMs) {
       throw new RangeError("Leader election needs lease duration > renew deadline > 1.2 x retry period.");
     }
-    this.#lock = new LeaseLock({ ...options, clock: this.#clock, leaseDurationMs: this.#leaseDurationMs });
+    this.#lock = new LeaseLock(this.#options);
   }
 
   /** Who leads, as far as this process has seen; empty if nobody. */
@@ -76,8 +71,8 @@ export class Elector {
   }
 
   /**
-   * Waits for the lease, then calls `lead` and renews until the signal aborts or `lead` ends. Throws LeadershipLostError if the lease is
-   * lost: the process should then exit, since nothing else guarantees that all of its work has stopped.
+   * Waits for the lease, then calls `lead` and renews until the signal aborts or `lead` ends. Throws LeadershipLostError
+   * if the lease is lost: the process should then exit, since nothing else guarantees that all of its work has stopped.
    */
   async run(signal: AbortSignal, lead: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const acquiredMs = await this.#acquire(signal);
@@ -93,7 +88,7 @@ export class Elector {
     const renewing = new AbortController();
     const onAbort = () => {
       leading.abort(signal.reason);
-      void sleep(this.#clock, this.#options.shutdownGraceMs ?? 10_000, renewing.signal).then(() => renewing.abort());
+      void sleep(this.#options.clock, this.#options.shutdownGraceMs, renewing.signal).then(() => renewing.abort());
     };
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
@@ -116,52 +111,53 @@ export class Elector {
 
   /** The time from which it is ours, or undefined if the signal came first. */
   async #acquire(signal: AbortSignal): Promise<number | undefined> {
+    const { clock, random, renewDeadlineMs, retryPeriodMs } = this.#options;
     while (!signal.aborted) {
-      const askedMs = this.#clock.monotonicMs();
-      if (await this.#try(signal, this.#renewDeadlineMs / 2)) return askedMs;
+      const askedMs = clock.monotonicMs();
+      if (await this.#try(signal, renewDeadlineMs / 2)) return askedMs;
       if (this.#lock.isSetBack) throw this.#lost(setBack);
-      const waitMs = Math.max(this.#retryPeriodMs, this.#askedMs) * (1 + this.#random() * jitter);
-      await sleep(this.#clock, waitMs, signal);
+      await sleep(clock, Math.max(retryPeriodMs, this.#askedMs) * (1 + random() * jitter), signal);
     }
     return undefined;
   }
 
-  /** Renews until the signal aborts; returns if the lease was lost. Time counts from when a renewal was sent, not answered. */
+  /** Renews until the signal aborts or the lease is lost. Time counts from when a renewal was sent, not answered. */
   async #renew(acquiredMs: number, signal: AbortSignal): Promise<Lost | undefined> {
+    const { clock, renewDeadlineMs, leaseDurationMs, identity } = this.#options;
     let renewedMs = acquiredMs;
     for (;;) {
-      const untilMs = renewedMs + this.#renewDeadlineMs;
-      const waitMs = this.#pauseMs(untilMs - this.#clock.monotonicMs());
-      await sleep(this.#clock, waitMs, signal);
+      const untilMs = renewedMs + renewDeadlineMs;
+      await sleep(clock, this.#pauseMs(untilMs - clock.monotonicMs()), signal);
       if (signal.aborted) return undefined;
-      const nowMs = this.#clock.monotonicMs();
+      const nowMs = clock.monotonicMs();
       const leftMs = untilMs - nowMs;
       if (leftMs <= 0) {
-        const graceMs = Math.max(0, renewedMs + this.#leaseDurationMs - nowMs);
-        return { error: this.#lost(`it could not be renewed for ${this.#renewDeadlineMs} ms`), graceMs };
+        const graceMs = Math.max(0, renewedMs + leaseDurationMs - nowMs);
+        return { error: this.#lost(`it could not be renewed for ${renewDeadlineMs} ms`), graceMs };
       }
-      if (await this.#try(signal, Math.min(leftMs, this.#renewDeadlineMs / 2))) renewedMs = nowMs;
-      else if (this.#lock.isSetBack) {
-        await this.#restored();
-        return { error: this.#lost(setBack), graceMs: 0 };
-      } else if (this.#lock.holder !== this.#options.identity && !signal.aborted) {
-        const { holder } = this.#lock;
-        const why =
-          holder === "" ? "it is gone, or nobody's: deleted by hand, or restored" : `it is held by "${holder}"`;
-        return { error: this.#lost(why), graceMs: 0 };
+      if (await this.#try(signal, Math.min(leftMs, renewDeadlineMs / 2))) {
+        renewedMs = nowMs;
+        continue;
       }
+      const { holder, isSetBack } = this.#lock;
+      if (isSetBack) await this.#restored();
+      else if (holder === identity || signal.aborted) continue;
+      const nobody = "it is gone, or nobody's: deleted by hand, or restored";
+      const why = isSetBack ? setBack : holder === "" ? nobody : `it is held by "${holder}"`;
+      return { error: this.#lost(why), graceMs: 0 };
     }
   }
 
   /** What the server asked for counts, as far as the lease can be renewed once more afterwards. */
   #pauseMs(leftMs: number): number {
-    const longestMs = Math.max(this.#retryPeriodMs, leftMs - this.#retryPeriodMs);
-    return Math.min(leftMs, longestMs, Math.max(this.#retryPeriodMs, this.#askedMs));
+    const { retryPeriodMs } = this.#options;
+    const longestMs = Math.max(retryPeriodMs, leftMs - retryPeriodMs);
+    return Math.min(leftMs, longestMs, Math.max(retryPeriodMs, this.#askedMs));
   }
 
   /** One deadline over all that a try asks of the server. */
   async #try(signal: AbortSignal, timeoutMs: number): Promise<boolean> {
-    using limit = deadline(this.#clock, timeoutMs, signal);
+    using limit = deadline(this.#options.clock, timeoutMs, signal);
     this.#askedMs = 0;
     try {
       return await this.#lock.tryHold(limit.signal, timeoutMs);
@@ -175,12 +171,12 @@ export class Elector {
   /** Waits for the work of a leader that lost, but not longer than until others may begin. */
   async #ending(work: Promise<unknown>, graceMs: number): Promise<void> {
     const waiting = new AbortController();
-    await Promise.race([work, sleep(this.#clock, graceMs, waiting.signal)]);
+    await Promise.race([work, sleep(this.#options.clock, graceMs, waiting.signal)]);
     waiting.abort();
   }
 
   async #restored(): Promise<void> {
-    using limit = deadline(this.#clock, this.#renewDeadlineMs / 2);
+    using limit = deadline(this.#options.clock, this.#options.renewDeadlineMs / 2);
     try {
       await this.#options.onRestore?.(limit.signal);
     } catch (error) {
@@ -190,7 +186,7 @@ export class Elector {
 
   async #release(): Promise<void> {
     try {
-      await this.#lock.release(new AbortController().signal, this.#renewDeadlineMs / 2);
+      await this.#lock.release(new AbortController().signal, this.#options.renewDeadlineMs / 2);
     } catch (error) {
       this.#options.onError?.(asError(error)); // it expires by itself
     }

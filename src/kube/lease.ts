@@ -1,20 +1,19 @@
 // The Lease object, and the one step of leader election on it: take it, keep it, or learn who has it.
 import type { Clock } from "./clock.ts";
-import { isApiError } from "./errors.ts";
+import { lookUp } from "./look-up.ts";
 import type { KubeObject } from "./meta.ts";
 import { defineResource } from "./resource.ts";
-import type { KubeClient } from "./rest.ts";
-
-interface LeaseSpec {
-  holderIdentity?: string;
-  leaseDurationSeconds?: number;
-  acquireTime?: string;
-  renewTime?: string;
-  leaseTransitions?: number;
-}
+import type { CallOptions, KubeClient } from "./rest.ts";
+import { unless } from "./unless.ts";
 
 export interface Lease extends KubeObject {
-  spec?: LeaseSpec;
+  spec?: {
+    holderIdentity?: string;
+    leaseDurationSeconds?: number;
+    acquireTime?: string;
+    renewTime?: string;
+    leaseTransitions?: number;
+  };
 }
 
 const leases = defineResource<Lease>({
@@ -58,20 +57,18 @@ export class LeaseLock {
 
   /** True if it is ours from now on. Throws ApiError if the server could not be asked, or left the outcome open. */
   async tryHold(signal: AbortSignal, timeoutMs: number): Promise<boolean> {
-    const { identity, client } = this.#options;
+    const { identity, client, namespace, name } = this.#options;
     const call = { signal, timeoutMs };
     // Ours and untouched: one write, no read. If somebody did touch it, the version tells.
     const before = this.#observed;
     const wasOurs = before !== undefined && this.holder === identity;
     if (wasOurs && (await this.#write(before, call))) return true;
-    try {
-      const { namespace, name } = this.#options;
-      this.#observe(await client.get(leases, { namespace, name }, call));
-    } catch (error) {
-      if (!isApiError(error, "not-found")) throw error;
+    const found = await lookUp(client, leases, { namespace, name }, call);
+    if (found === undefined) {
       this.#observed = undefined;
       return wasOurs ? false : this.#create(call);
     }
+    this.#observe(found);
     this.#isSetBack = isOlder(this.#observed, before);
     if (this.#isSetBack || (wasOurs && this.holder === "")) return false;
     if (this.holder !== "" && this.holder !== identity && !this.#expired()) return false;
@@ -88,40 +85,34 @@ export class LeaseLock {
     await this.#giveUp(call);
   }
 
-  async #giveUp(call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
+  async #giveUp(call: CallOptions): Promise<boolean> {
     const lease = this.#observed;
     if (lease === undefined || this.holder !== this.#options.identity) return true;
     const spec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1, renewTime: this.#now() };
     return this.#update({ ...lease, spec }, call);
   }
 
-  async #create(call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
+  async #create(call: CallOptions): Promise<boolean> {
     const { namespace, name, client } = this.#options;
-    try {
-      this.#observe(await client.create(leases, { metadata: { namespace, name }, spec: this.#spec(undefined) }, call));
-      return true;
-    } catch (error) {
-      if (isApiError(error, "already-exists")) return false;
-      throw error;
-    }
+    const lease = { metadata: { namespace, name }, spec: this.#spec(undefined) };
+    return this.#written(await unless(["already-exists"], client.create(leases, lease, call)));
   }
 
-  #write(lease: Lease, call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
+  #write(lease: Lease, call: CallOptions): Promise<boolean> {
     return this.#update({ ...lease, spec: this.#spec(lease.spec) }, call);
   }
 
   /** Guarded by the version that was seen; false if somebody was faster. */
-  async #update(lease: Lease, call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
-    try {
-      this.#observe(await this.#options.client.update(leases, lease, call));
-      return true;
-    } catch (error) {
-      if (isApiError(error, "conflict", "not-found")) return false;
-      throw error;
-    }
+  async #update(lease: Lease, call: CallOptions): Promise<boolean> {
+    return this.#written(await unless(["conflict", "not-found"], this.#options.client.update(leases, lease, call)));
   }
 
-  #spec(before: LeaseSpec | undefined): LeaseSpec {
+  #written(lease: Lease | undefined): boolean {
+    if (lease !== undefined) this.#observe(lease);
+    return lease !== undefined;
+  }
+
+  #spec(before: Lease["spec"]): NonNullable<Lease["spec"]> {
     const { identity, leaseDurationMs } = this.#options;
     const mine = before?.holderIdentity === identity;
     const transitions = before?.leaseTransitions ?? 0;

@@ -1,6 +1,6 @@
 // A map of several values per key. Most keys have one value: no set is made for those.
 
-export class MultiMap<V extends object> {
+export class MultiMap<V extends object | string> {
   readonly #entries = new Map<string, V | Set<V>>();
 
   get(key: string): readonly V[] {

@@ -2,6 +2,7 @@
 // function gives that value.
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../meta.ts";
 import { deepFreeze } from "./freeze.ts";
+import { MultiMap } from "./multi-map.ts";
 
 /** The values under which an object is found; none if it is not to be found by this index. */
 type IndexFunction<T extends KubeObject> = (object: DeepReadonly<T>) => readonly string[];
@@ -19,8 +20,8 @@ export interface Cache<T extends KubeObject> {
 
 interface Index<T extends KubeObject> {
   readonly of: IndexFunction<T>;
-  /** Index value -> keys of the objects that have it. Most values have one object: no set is made for those. */
-  readonly keys: Map<string, ObjectKey | Set<ObjectKey>>;
+  /** Index value -> keys of the objects that have it. */
+  readonly keys: MultiMap<ObjectKey>;
 }
 
 export class Store<T extends KubeObject> implements Cache<T> {
@@ -30,7 +31,7 @@ export class Store<T extends KubeObject> implements Cache<T> {
   readonly #onError: (error: unknown) => void;
 
   constructor(indexes: Indexes<T>, onError: (error: unknown) => void) {
-    for (const [name, of] of Object.entries(indexes)) this.#indexes.set(name, { of, keys: new Map() });
+    for (const [name, of] of Object.entries(indexes)) this.#indexes.set(name, { of, keys: new MultiMap() });
     this.#onError = onError;
   }
 
@@ -55,10 +56,7 @@ export class Store<T extends KubeObject> implements Cache<T> {
     if (found === undefined) {
       throw new TypeError(`There is no index "${index}"; there are: ${[...this.#indexes.keys()].join(", ")}.`);
     }
-    const keys = found.keys.get(value);
-    if (keys === undefined) return [];
-    if (typeof keys === "string") return [this.#objects.get(keys)!];
-    return Array.from(keys, (key) => this.#objects.get(key)!);
+    return found.keys.get(value).map((key) => this.#objects.get(key)!);
   }
 
   /** Freezes and keeps the object; returns the one it replaces. */
@@ -69,12 +67,7 @@ export class Store<T extends KubeObject> implements Cache<T> {
     this.#objects.set(key, frozen);
     for (const index of this.#indexes.values()) {
       if (previous !== undefined) this.#unindex(index, key, previous);
-      for (const value of this.#values(index, frozen)) {
-        const keys = index.keys.get(value);
-        if (keys === undefined) index.keys.set(value, key);
-        else if (typeof keys !== "string") keys.add(key);
-        else if (keys !== key) index.keys.set(value, new Set([keys, key]));
-      }
+      for (const value of this.#values(index, frozen)) index.keys.add(value, key);
     }
     return previous;
   }
@@ -88,13 +81,7 @@ export class Store<T extends KubeObject> implements Cache<T> {
   }
 
   #unindex(index: Index<T>, key: ObjectKey, object: DeepReadonly<T>): void {
-    for (const value of this.#values(index, object)) {
-      const keys = index.keys.get(value);
-      if (keys === key) index.keys.delete(value);
-      if (typeof keys !== "object") continue;
-      keys.delete(key);
-      if (keys.size === 0) index.keys.delete(value);
-    }
+    for (const value of this.#values(index, object)) index.keys.delete(value, key);
   }
 
   /** An index function that throws on an odd object must not stop the cache: the object is then not in that index. */

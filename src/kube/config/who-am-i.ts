@@ -1,8 +1,8 @@
 // Who the API server takes us for.
-import { isApiError } from "../errors.ts";
 import type { KubeObject } from "../meta.ts";
 import { defineResource } from "../resource.ts";
 import type { KubeClient } from "../rest.ts";
+import { unless } from "../unless.ts";
 
 interface SelfReview extends KubeObject {
   status?: { userInfo?: { username?: string } };
@@ -18,11 +18,6 @@ const selfReviews = defineResource<SelfReview>({
 
 /** Undefined where the server does not say. */
 export async function whoAmI(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    const { status } = await client.create(selfReviews, { metadata: {} }, { signal });
-    return status?.userInfo?.username || undefined;
-  } catch (error) {
-    if (isApiError(error, "not-found", "unsupported")) return undefined;
-    throw error;
-  }
+  const create = client.create(selfReviews, { metadata: {} }, { signal });
+  return (await unless(["not-found", "unsupported"], create))?.status?.userInfo?.username || undefined;
 }
