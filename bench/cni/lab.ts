@@ -79,5 +79,5 @@ export class BenchLab implements AsyncDisposable {
 
 export function connectAs({ url, ca, token }: Access, userAgent: string): Connection {
   const credentials = fixedCredentials(bearer(token));
-  return connect({ server: url, ca, insecure: false, credentials, namespace: systemNamespace }, { userAgent });
+  return connect({ server: url, ca, credentials, namespace: systemNamespace }, { userAgent });
 }

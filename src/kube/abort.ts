@@ -5,7 +5,7 @@ export function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(wordsOf(reason), { cause: reason });
 }
 
-/** An object without a prototype, or with a toString that throws, has no words; that must not replace what was thrown. */
+/** An object without a prototype, or with a toString that throws, has no words; that must not hide what was thrown. */
 function wordsOf(reason: unknown): string {
   try {
     return String(reason);

@@ -1,4 +1,4 @@
-// Status conditions, by the API conventions: one per type, and the time of the last change of `status`, not of the last write.
+// Status conditions, by the API conventions: one per type, with the time of the last change of `status`, not of the write.
 import { timestamp } from "./clock.ts";
 import type { DeepReadonly, KubeObject } from "./meta.ts";
 import type { Resource } from "./resource.ts";
@@ -22,8 +22,7 @@ export function withCondition(
   nowMs: number,
 ): readonly Condition[] {
   const before = findCondition(conditions, condition.type);
-  const now = timestamp(nowMs);
-  const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : now;
+  const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : timestamp(nowMs);
   const after: Condition = { ...condition, lastTransitionTime };
   if (before === undefined) return [...conditions, after];
   if (isEqual(before, after)) return conditions;
@@ -34,7 +33,7 @@ export function findCondition(conditions: readonly Condition[], type: string): C
   return conditions.find((each) => each.type === type);
 }
 
-/** Writes the status if it differs from the cached one; `conflict` if the object has moved on, which the next reconcile settles. */
+/** Writes the status if it differs from the cached one; `conflict` if the object has moved on: reconcile it again. */
 export async function updateStatus<T extends KubeObject & { status?: unknown }>(
   client: KubeClient,
   resource: Resource<T>,

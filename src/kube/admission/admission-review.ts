@@ -2,15 +2,9 @@
 import type { AnyObject } from "../meta.ts";
 import type { JsonPatchOperation } from "../patch.ts";
 
-interface GroupVersionKind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-}
-
 export interface AdmissionRequest {
   readonly uid: string;
-  readonly kind: GroupVersionKind;
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly resource: { readonly group: string; readonly version: string; readonly resource: string };
   readonly subResource: string | undefined;
   /** Empty on a create with generateName. */
@@ -33,6 +27,8 @@ export type AdmissionReply = { readonly warnings?: readonly string[] } & (
   | { readonly allowed: false; readonly message: string; readonly code?: number; readonly reason?: string }
 );
 
+const version = "admission.k8s.io/v1";
+
 export class ReviewError extends Error {
   readonly code = "bad-review";
   override readonly name = "ReviewError";
@@ -48,8 +44,8 @@ interface Review {
 
 export function parseReview(text: string): AdmissionRequest {
   const { apiVersion, kind, request } = parseJson(text);
-  if (apiVersion !== "admission.k8s.io/v1" || kind !== "AdmissionReview") {
-    throw new ReviewError(`Expected an AdmissionReview of admission.k8s.io/v1, got ${kind} of ${apiVersion}.`);
+  if (apiVersion !== version || kind !== "AdmissionReview") {
+    throw new ReviewError(`Expected an AdmissionReview of ${version}, got ${kind} of ${apiVersion}.`);
   }
   if (request?.uid === undefined || request.kind === undefined || request.resource === undefined) {
     throw new ReviewError("The AdmissionReview has no request with a uid, a kind and a resource.");
@@ -74,23 +70,19 @@ export function parseReview(text: string): AdmissionRequest {
 
 /** The uid is echoed: the API server refuses an answer without it. */
 export function reviewAnswer(uid: string, reply: AdmissionReply): object {
-  const warnings = reply.warnings === undefined || reply.warnings.length === 0 ? {} : { warnings: reply.warnings };
-  const response = {
-    uid,
-    allowed: reply.allowed,
-    ...warnings,
-    ...(reply.allowed ? patchOf(reply.patch) : denial(reply)),
-  };
-  return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };
+  const { allowed, warnings = [] } = reply;
+  const outcome = reply.allowed ? patchOf(reply.patch ?? []) : denial(reply);
+  const response = { uid, allowed, ...(warnings.length > 0 && { warnings }), ...outcome };
+  return { apiVersion: version, kind: "AdmissionReview", response };
 }
 
-function patchOf(patch: readonly JsonPatchOperation[] | undefined): object {
-  if (patch === undefined || patch.length === 0) return {};
+function patchOf(patch: readonly JsonPatchOperation[]): object {
+  if (patch.length === 0) return {};
   return { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") };
 }
 
-function denial({ message, code, reason }: AdmissionReply & { readonly allowed: false }): object {
-  return { status: { message, code: code ?? 403, reason: reason ?? "Forbidden" } };
+function denial({ message, code = 403, reason = "Forbidden" }: AdmissionReply & { readonly allowed: false }): object {
+  return { status: { message, code, reason } };
 }
 
 function parseJson(text: string): Review {

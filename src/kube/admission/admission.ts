@@ -1,7 +1,7 @@
 // The admission server: HTTPS, one handler per path.
 //
-// Promised: every review is answered before the API server gives up on it; a refusal is `allowed: false` with a sentence; a handler that
-// fails or is too slow is an HTTP error, so that the webhook's failurePolicy decides, as its author meant it to.
+// Promised: every review is answered before the API server gives up on it; a refusal is `allowed: false` with a sentence;
+// a handler that fails or is too slow is an HTTP error, so that the webhook's failurePolicy decides.
 import { type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 
@@ -35,16 +35,16 @@ export interface AdmissionOptions {
 
 /** An object and its predecessor, each at most 3 MiB as the API server takes them, and 1 MiB for the rest. */
 const maxBodyBytes = 7 * 1024 * 1024;
-/** The API server says in the query how long it waits (10 s by default, 30 s at most); the answer leaves a second before that, or half-way. */
+/** The API server says in the query how long it waits (10 s by default, 30 s at most); we answer a second before. */
 const defaultWaitMs = 10_000;
 const maxWaitMs = 30_000;
 const leewayMs = 1000;
 /** At 7 MiB each this is 1.4 GiB in the worst case, and some MiB in practice; more at once are told to come back. */
 const maxAtOnce = 200;
+const minVersion = "TLSv1.2";
 
 export class AdmissionServer {
   readonly #options: AdmissionOptions;
-  readonly #clock: Clock;
   readonly #server: Server;
   readonly #closing = new AbortController();
   #atOnce = 0;
@@ -52,15 +52,10 @@ export class AdmissionServer {
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
-    this.#clock = options.clock ?? realClock;
     const { cert, key } = options.certificate;
-    const limits = {
-      requestTimeout: 30_000,
-      headersTimeout: 10_000,
-      keepAliveTimeout: 90_000,
-      minVersion: "TLSv1.2",
-    } as const;
-    this.#server = createServer({ cert, key, ...limits }, (request, response) => void this.#serve(request, response));
+    const limits = { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 90_000 };
+    const settings = { cert, key, minVersion, ...limits } as const;
+    this.#server = createServer(settings, (request, response) => void this.#serve(request, response));
   }
 
   /** The port it listens on. */
@@ -70,7 +65,7 @@ export class AdmissionServer {
 
   /** New connections get the new certificate; those that are open go on. */
   setCertificate({ cert, key }: KeyPair): void {
-    this.#server.setSecureContext({ cert, key, minVersion: "TLSv1.2" });
+    this.#server.setSecureContext({ cert, key, minVersion });
   }
 
   /** Lets reviews under way be answered until the signal aborts, then cuts them. */
@@ -85,9 +80,11 @@ export class AdmissionServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { path, timeout } = parseTarget(request.url ?? "/");
+    // By hand: `new URL` throws for targets that anyone may send, such as `//`.
+    const [path = "", query = ""] = (request.url ?? "/").split("?", 2);
+    const timeout = new URLSearchParams(query).get("timeout");
     this.#atOnce++;
-    using limit = deadline(this.#clock, answerWithinMs(timeout), this.#closing.signal);
+    using limit = deadline(this.#options.clock ?? realClock, answerWithinMs(timeout), this.#closing.signal);
     try {
       const { status, body } = await this.#answer(request, path, limit);
       send(response, status, body, status === 200 && !this.#draining);
@@ -99,11 +96,7 @@ export class AdmissionServer {
     }
   }
 
-  async #answer(
-    request: IncomingMessage,
-    path: string,
-    limit: Deadline,
-  ): Promise<{ status: number; body: string | object }> {
+  async #answer(request: IncomingMessage, path: string, { signal }: Deadline) {
     const handler = Object.hasOwn(this.#options.handlers, path) ? this.#options.handlers[path] : undefined;
     if (handler === undefined) return { status: 404, body: `There is no webhook at ${path}.` };
     if (request.method !== "POST") return { status: 405, body: "A webhook takes POST only." };
@@ -111,8 +104,8 @@ export class AdmissionServer {
       return { status: 415, body: "A webhook takes application/json only." };
     }
     if (this.#atOnce > maxAtOnce) return { status: 503, body: `More than ${maxAtOnce} reviews at once: try again.` };
-    const review = parseReview(await readText(request as AsyncIterable<Buffer>, limit.signal, maxBodyBytes));
-    const reply = await orAborted(handler(review, { signal: limit.signal }), limit.signal);
+    const review = parseReview(await readText(request as AsyncIterable<Buffer>, signal, maxBodyBytes));
+    const reply = await orAborted(handler(review, { signal }), signal);
     return { status: 200, body: reviewAnswer(review.uid, reply) };
   }
 }
@@ -120,12 +113,6 @@ export class AdmissionServer {
 function statusOf(error: unknown): number {
   if (error instanceof TooLargeError) return 413;
   return error instanceof ReviewError ? 400 : 500;
-}
-
-/** By hand: `new URL` throws for targets that anyone may send, such as `//`. */
-function parseTarget(target: string): { path: string; timeout: string | null } {
-  const [path = "", query = ""] = target.split("?", 2);
-  return { path, timeout: new URLSearchParams(query).get("timeout") };
 }
 
 /** `10s`, `1.5s`, `500ms`: Go's notation, as far as the API server uses it. */

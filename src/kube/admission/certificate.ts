@@ -62,7 +62,7 @@ export function makeServerCertificate(authority: KeyPair, names: readonly string
     extension(oids.authorityKeyId, false, sequence(implicit(0, keyId(publicKeyOf(authority.key))))),
   ];
   const notAfterMs = Math.min(validity.notAfterMs, Date.parse(parent.validTo));
-  const parties = { subject: names[0] ?? "", issuer: commonNameOf(parent) };
+  const parties = { subject: names[0] ?? "", issuer: parent.subject.replace(/^CN=/, "") };
   const cert = signed({ ...parties, publicKey, validity: { ...validity, notAfterMs }, extensions }, authority.key);
   return { cert, key: privateKey };
 }
@@ -130,16 +130,11 @@ function altName(value: string): Buffer {
   return isIP(value) === 0 ? implicit(2, Buffer.from(value, "ascii")) : implicit(7, addressBytes(value));
 }
 
-function groups(text: string): string[] {
-  return text.split(":").filter((group) => group !== "");
-}
-
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split(".").map(Number));
-  const [head = "", tail] = address.split("::");
-  const zeros = tail === undefined ? 0 : 8 - groups(head).length - groups(tail).length;
-  const all = [...groups(head), ...Array.from({ length: zeros }, () => "0"), ...groups(tail ?? "")];
-  return Buffer.from(all.flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff]));
+  const [head = [], tail = []] = address.split("::").map((half) => half.split(":").filter((group) => group !== ""));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => "0");
+  return Buffer.from([...head, ...zeros, ...tail].map((group) => group.padStart(4, "0")).join(""), "hex");
 }
 
 function newKey(): { publicKey: Buffer; privateKey: string } {
@@ -157,10 +152,6 @@ function publicKeyOf(keyPem: string): Buffer {
 /** Any unique value serves as the key identifier; a hash of the public key is customary. */
 function keyId(publicKey: Buffer): Buffer {
   return createHash("sha256").update(publicKey).digest().subarray(0, 20);
-}
-
-function commonNameOf(cert: X509Certificate): string {
-  return cert.subject.replace(/^CN=/, "");
 }
 
 function pem(der: Buffer): string {

@@ -32,7 +32,7 @@ export const explicit = (n: number, ...parts: readonly Uint8Array[]) => tagged(0
 /** [n], in place of the type's own tag, for types that are not constructed. */
 export const implicit = (n: number, content: Uint8Array) => tagged(0x80 | n, content);
 
-/** A number, or the bytes of one that is not negative. Leading zeros are dropped; one is added where the first bit would mean "negative". */
+/** A number, or the bytes of one that is not negative. No leading zeros but where the first bit would mean "negative". */
 export function integer(value: number | Uint8Array): Buffer {
   const bytes = [...(typeof value === "number" ? bigEndian(value) : value)];
   while (bytes.length > 1 && bytes[0] === 0) bytes.shift();
@@ -45,7 +45,7 @@ export function bitString(content: Uint8Array, unusedBits = 0): Buffer {
   return tagged(tags.bitString, Buffer.from([unusedBits]), content);
 }
 
-/** The first two arcs share a byte; each further arc is written in base 128, all bytes but the last with the high bit set (8.19). */
+/** The first two arcs share a byte; the others are in base 128, all bytes but the last with the high bit set (8.19). */
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
   return tagged(tags.oid, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
@@ -53,10 +53,7 @@ export function oid(dotted: string): Buffer {
 
 /** Two-digit years until 2049, four digits from 2050 on (RFC 5280, 4.1.2.5). */
 export function time(ms: number): Buffer {
-  const digits = new Date(ms)
-    .toISOString()
-    .replace(/\.\d+Z$/, "Z")
-    .replace(/[-:T]/g, "");
+  const digits = new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, "");
   const isUtc = new Date(ms).getUTCFullYear() < 2050;
   return tagged(isUtc ? tags.utcTime : tags.generalizedTime, Buffer.from(isUtc ? digits.slice(2) : digits, "ascii"));
 }

@@ -1,7 +1,7 @@
-// The life of a webhook's certificate: what to hold now, given what was held before. A pure decision; webhook-certificate.ts carries it out.
+// The life of a webhook's certificate: what to hold now, given what was held. Pure; webhook-certificate.ts carries it out.
 //
-// A new authority is in the bundle for a while before anything is signed by it, so that every API server trusts it by then; the old
-// one stays in the bundle until it expires. So no moment exists at which a server trusts something else than what is served.
+// A new authority is in the bundle for a while before anything is signed by it, so that every API server trusts it by
+// then; the old one stays in the bundle until it expires. So at no moment a server trusts something else than is served.
 import { isIssuedBy, type KeyPair, makeAuthority, makeServerCertificate, validityOf } from "./certificate.ts";
 
 export interface ServingMaterial {
@@ -18,7 +18,7 @@ const authorityLifeMs = 365 * dayMs;
 const servingLifeMs = 90 * dayMs;
 /** Clocks of different machines differ. */
 const backdateMs = hourMs;
-/** A day: the webhook configuration is written at once, API servers notice within seconds; this is for a controller that was down. */
+/** The webhook configuration is written at once, API servers notice within seconds; a day is for a controller's outage. */
 const trustMs = dayMs;
 
 export function caBundle({ authorities }: ServingMaterial): string {
@@ -30,11 +30,12 @@ export function renewed(before: ServingMaterial | undefined, names: readonly str
   const kept = (before?.authorities ?? []).filter((authority) => isValid(authority, nowMs));
   const newest = kept[0];
   const authorities = newest === undefined || isDue(newest, nowMs) ? [newAuthority(nowMs), ...kept] : kept;
-  const fitting = before !== undefined && sameNames(before.names, names) && isSignedByOneOf(before, authorities);
+  const fitting = before !== undefined && sameNames(before.names, names) && isSigned(before.serving, authorities);
   if (fitting && isValid(before.serving, nowMs) && !isDue(before.serving, nowMs)) {
     return authorities === kept && kept.length === before.authorities.length ? before : { ...before, authorities };
   }
-  return { authorities, names, serving: newServing(signer(authorities, nowMs), names, nowMs) };
+  const life = { notBeforeMs: nowMs - backdateMs, notAfterMs: nowMs + servingLifeMs };
+  return { authorities, names, serving: makeServerCertificate(signer(authorities, nowMs), names, life) };
 }
 
 /** The newest authority that has been published long enough; the oldest of all if none has. */
@@ -43,7 +44,7 @@ function signer(authorities: readonly KeyPair[], nowMs: number): KeyPair {
   return trusted ?? authorities.at(-1)!;
 }
 
-/** Not before its time either: a clock that was ahead for a moment must not leave behind what nobody trusts until then. */
+/** Not before its time either: a clock that was ahead for a moment must not leave behind what nobody trusts yet. */
 function isValid({ cert }: KeyPair, nowMs: number): boolean {
   const { notBeforeMs, notAfterMs } = validityOf(cert);
   return notBeforeMs <= nowMs && nowMs < notAfterMs;
@@ -55,7 +56,7 @@ function isDue({ cert }: KeyPair, nowMs: number): boolean {
   return nowMs >= notBeforeMs + ((notAfterMs - notBeforeMs) * 2) / 3;
 }
 
-function isSignedByOneOf({ serving }: ServingMaterial, authorities: readonly KeyPair[]): boolean {
+function isSigned(serving: KeyPair, authorities: readonly KeyPair[]): boolean {
   return authorities.some(({ cert }) => isIssuedBy(serving.cert, cert));
 }
 
@@ -66,11 +67,4 @@ function sameNames(a: readonly string[], b: readonly string[]): boolean {
 function newAuthority(nowMs: number): KeyPair {
   const name = `holdfast webhook ${new Date(nowMs).toISOString()}`;
   return makeAuthority(name, { notBeforeMs: nowMs - backdateMs, notAfterMs: nowMs + authorityLifeMs });
-}
-
-function newServing(authority: KeyPair, names: readonly string[], nowMs: number): KeyPair {
-  return makeServerCertificate(authority, names, {
-    notBeforeMs: nowMs - backdateMs,
-    notAfterMs: nowMs + servingLifeMs,
-  });
 }

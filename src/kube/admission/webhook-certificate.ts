@@ -71,11 +71,8 @@ export class WebhookCertificate {
   }
 }
 
-function base64(text: string): string {
-  return Buffer.from(text).toString("base64");
-}
-
 function encode(material: ServingMaterial): Record<string, string> {
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
   return {
     "ca.crt": base64(caBundle(material)),
     "ca.key": base64(material.authorities.map(({ key }) => key).join("")),

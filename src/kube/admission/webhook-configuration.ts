@@ -9,18 +9,14 @@ interface WebhookConfiguration extends KubeObject {
   webhooks?: { clientConfig: { caBundle?: string } }[];
 }
 
-const configuration = (plural: string, kind: string) =>
-  defineResource<WebhookConfiguration>({
-    group: "admissionregistration.k8s.io",
-    version: "v1",
-    plural,
-    kind,
-    namespaced: false,
-  });
+const configuration = (kind: string) => {
+  const place = { group: "admissionregistration.k8s.io", version: "v1", namespaced: false };
+  return defineResource<WebhookConfiguration>({ ...place, plural: `${kind.toLowerCase()}s`, kind });
+};
 
 export const webhookConfigurations = {
-  validating: configuration("validatingwebhookconfigurations", "ValidatingWebhookConfiguration"),
-  mutating: configuration("mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
+  validating: configuration("ValidatingWebhookConfiguration"),
+  mutating: configuration("MutatingWebhookConfiguration"),
 } as const;
 
 const maxRounds = 5;

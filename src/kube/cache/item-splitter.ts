@@ -3,16 +3,17 @@
 // A list of 50,000 objects is 50-500 MB of JSON: one string plus one parse would hold it three times over. Here only the item at
 // hand and the envelope (kind, apiVersion, metadata) are kept. The splitter finds borders; JSON.parse of each part judges the rest.
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
+/** In ASCII. */
+export const signs = { quote: 0x22, backslash: 0x5c, comma: 0x2c, colon: 0x3a, openBrace: 0x7b } as const;
+const { quote, backslash, comma, colon, openBrace } = signs;
 const openBracket = 0x5b;
+const closeBrace = 0x7d;
 const closeBracket = 0x5d;
 
-/** etcd stores at most 1.5 MiB per object by default; JSON of a built-in kind is up to 3 times its stored form; doubled for raised limits. */
+export const isOpening = (code: number) => code === openBrace || code === openBracket;
+export const isClosing = (code: number) => code === closeBrace || code === closeBracket;
+
+/** etcd stores at most 1.5 MiB per object by default; JSON may be 3 times the stored form; doubled for raised limits. */
 const defaultMaxItemBytes = 10 * 1024 * 1024;
 /** kind, apiVersion, resourceVersion and a continue token: some hundred bytes. */
 const maxEnvelopeBytes = 1024 * 1024;
@@ -70,8 +71,8 @@ export class ItemSplitter {
         else if (byte === backslash) escaped = true;
         else if (byte === quote) inString = false;
       } else if (byte === quote) inString = true;
-      else if (byte === openBrace || byte === openBracket) depth++;
-      else if (byte === closeBrace || byte === closeBracket) {
+      else if (isOpening(byte)) depth++;
+      else if (isClosing(byte)) {
         if (depth === 0) break;
         depth--;
       } else if (byte === comma && depth === 0) break;
@@ -128,14 +129,14 @@ export class ItemSplitter {
     if (byte === quote) {
       this.#inString = true;
       this.#key = [];
-    } else if (byte === openBrace || byte === openBracket) {
+    } else if (isOpening(byte)) {
       if (this.#depth++ === 0) this.#topIsObject = this.#expectKey = byte === openBrace;
       if (isItems) {
         this.#inItems = true;
         this.#depth = 0;
         this.#items = 0;
       }
-    } else if (byte === closeBrace || byte === closeBracket) this.#depth--;
+    } else if (isClosing(byte)) this.#depth--;
     else if (this.#depth === 1 && byte === comma) this.#expectKey = this.#topIsObject;
     else if (this.#depth === 1 && byte === colon) this.#afterColon = true;
   }

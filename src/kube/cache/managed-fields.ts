@@ -1,10 +1,12 @@
-// The text of an object without its metadata.managedFields: about half of most objects, and no reconciler reads them. Cut before it is parsed,
-// half of a list need not be made into objects and thrown away.
+// The text of an object without its metadata.managedFields: about half of most objects, and no reconciler reads them. Cut
+// before it is parsed, half of a list need not be made into objects and thrown away.
+import { isClosing, isOpening, signs } from "./item-splitter.ts";
 
-/** For `metadata.managedFields` of a write: the server forgets who wrote which field, and tracks nobody any more who does not apply. */
+/** For `metadata.managedFields` of a write: the server forgets who wrote what, and tracks nobody who does not apply. */
 export const untracked: unknown[] = [{}];
 
 const key = '"managedFields":[';
+const { quote, backslash, comma, openBrace } = signs;
 
 /** As it was where there are none, or where it is not plain to see whose they are. */
 export function withoutManagedFields(text: string): string {
@@ -17,14 +19,6 @@ export function withoutManagedFields(text: string): string {
   return text.slice(0, from) + text.slice(hasNext ? end + 2 : end + 1);
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-
 /** The place is inside the object that the outermost one has as `metadata`, and no deeper. */
 function isInMetadata(text: string, place: number): boolean {
   let depth = 0;
@@ -32,10 +26,10 @@ function isInMetadata(text: string, place: number): boolean {
   for (let at = 0; at < place; at++) {
     const code = text.charCodeAt(at);
     if (code === quote) at = endOfString(text, at);
-    else if (code === openBrace || code === openBracket) {
+    else if (isOpening(code)) {
       if (depth === 1) isMetadata = code === openBrace && text.endsWith('"metadata":', at);
       depth++;
-    } else if (code === closeBrace || code === closeBracket) depth--;
+    } else if (isClosing(code)) depth--;
   }
   return depth === 2 && isMetadata;
 }
@@ -46,8 +40,8 @@ function closingOf(text: string, start: number): number | undefined {
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === quote) at = endOfString(text, at);
-    else if (code === openBrace || code === openBracket) depth++;
-    else if ((code === closeBrace || code === closeBracket) && --depth === 0) return at;
+    else if (isOpening(code)) depth++;
+    else if (isClosing(code) && --depth === 0) return at;
   }
   return undefined;
 }

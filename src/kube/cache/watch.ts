@@ -12,7 +12,7 @@ export type WatchEvent<T extends KubeObject> =
   /** Nothing changed up to this version: where to resume from. */
   | { readonly type: "BOOKMARK"; readonly resourceVersion: string };
 
-export interface WatchLimits {
+interface WatchLimits {
   /** To the head of the response. */
   readonly openMs: number;
   /** Silence after which the peer is taken for dead. Bookmarks break the silence about once a minute. */
@@ -21,7 +21,7 @@ export interface WatchLimits {
   readonly onOpen?: (() => void) | undefined;
 }
 
-/** Opens the stream when first iterated; ends when the server ends it; throws ApiError, also for the stream's own ERROR event. */
+/** Opens the stream when first iterated; ends when the server ends it; throws ApiError, also for an ERROR event. */
 export async function* watchStream<T extends KubeObject>(
   caller: Caller,
   call: Omit<Call, "timeoutMs">,
@@ -42,12 +42,9 @@ export async function* watchStream<T extends KubeObject>(
       if (line !== "") yield parseEvent<T>(call.what, line);
     }
   } catch (error) {
-    const timedOut = { ...whole, timeoutMs: limits.idleMs };
-    throw classify(timedOut, error, {
-      sent: true,
-      expired: idle?.expired === true,
-      aborted: call.signal?.aborted === true,
-    });
+    const { expired = false } = idle ?? {};
+    const how = { sent: true, expired, aborted: call.signal?.aborted === true };
+    throw classify({ ...whole, timeoutMs: limits.idleMs }, error, how);
   } finally {
     idle?.[Symbol.dispose]();
     call.signal?.removeEventListener("abort", onAbort);

@@ -48,7 +48,6 @@ function client(
       server: `https://127.0.0.1:${port}${options.path ?? ""}`,
       ca: options.ca ?? authority.cert,
       serverName: options.serverName,
-      insecure: false,
       credentials: options.credentials ?? fixedCredentials(bearer("t")),
       namespace: "default",
     },
@@ -273,7 +272,6 @@ test("closing ends what is under way, also on the connections of an older certif
   const config = {
     server: `https://127.0.0.1:${port}`,
     ca: authority.cert,
-    insecure: false,
     credentials: { current: () => Promise.resolve(current), reject() {} },
     namespace: "default",
   };

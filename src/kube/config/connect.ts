@@ -3,8 +3,7 @@ import { type Clock, realClock } from "../clock.ts";
 import { type ClientOptions, KubeClient } from "../rest.ts";
 import { type NetworkTransport, networkTransport } from "../transport/network.ts";
 import { type ApiRequest, type ApiResponse, NotSentError, type Transport } from "../transport/transport.ts";
-import type { ClusterConfig } from "./cluster-config.ts";
-import type { Credential } from "./credentials.ts";
+import type { ClusterConfig, Credential } from "./credentials.ts";
 
 export interface Connection extends AsyncDisposable {
   readonly client: KubeClient;
@@ -18,7 +17,7 @@ export function connect(config: ClusterConfig, options: Omit<ClientOptions, "tra
   return { client, transport: network.transport, [Symbol.asyncDispose]: () => network.close() };
 }
 
-/** A client certificate belongs to the connection, so a new one means new connections; a token belongs to the request. */
+/** A client certificate belongs to the connection: a new one means new connections. A token belongs to the request. */
 class AuthenticatedNetwork {
   readonly #config: ClusterConfig;
   readonly #clock: Clock;
@@ -37,11 +36,11 @@ class AuthenticatedNetwork {
     const credential = await this.#credential();
     const response = await this.#send(request, credential);
     if (response.status !== 401) return response;
-    // Refused before anything was done, so asking again with a newer credential is safe; with the same one it would be pointless.
+    // Refused before anything was done, so asking again with a newer credential is safe; with the same one pointless.
     this.#config.credentials.reject(credential);
     const newer = await this.#credential().catch(() => credential);
     if (newer === credential) return response;
-    await discard(response);
+    await Array.fromAsync(response.body); // so that the connection can be used again
     return this.#send(request, newer);
   };
 
@@ -62,10 +61,10 @@ class AuthenticatedNetwork {
   #send(request: ApiRequest, credential: Credential): Promise<ApiResponse> {
     if (this.#closed) throw new NotSentError("The connection was closed.");
     if (this.#network === undefined || this.#cert !== credential.cert) {
-      const { server, ca, serverName, insecure } = this.#config;
+      const { server, ca, serverName } = this.#config;
       if (this.#network !== undefined) this.#retire(this.#network);
       const { cert, key } = credential;
-      this.#network = networkTransport(server, { ca, serverName, insecure, cert, key }, this.#clock);
+      this.#network = networkTransport(server, { ca, serverName, cert, key }, this.#clock);
       this.#cert = cert;
     }
     return this.#network.transport({ ...request, headers: { ...request.headers, ...credential.headers } });
@@ -76,10 +75,4 @@ class AuthenticatedNetwork {
     const forget = () => void this.#retired.delete(network);
     network.retire().then(forget, forget);
   }
-}
-
-async function discard(response: ApiResponse): Promise<void> {
-  const iterator = response.body[Symbol.asyncIterator]();
-  // Read to its end, so that the connection can be used again.
-  while ((await iterator.next()).done !== true);
 }

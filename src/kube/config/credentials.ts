@@ -1,11 +1,23 @@
-// Who we are to the API server, as something that may change while we run: tokens rotate, plugins hand out new ones.
+// What is needed to speak to one cluster, wherever it was read from; and who we are to it, as something that may change
+// while we run: tokens rotate, plugins hand out new ones.
 import type { Clock } from "../clock.ts";
+import type { TlsMaterial } from "../transport/dial.ts";
 
-export interface Credential {
+export interface ClusterConfig extends Pick<TlsMaterial, "ca" | "serverName"> {
+  readonly server: string;
+  readonly credentials: Credentials;
+  /** Where to work if nothing else is said. */
+  readonly namespace: string;
+}
+
+/** What is wrong with a configuration, in words that say where and what to do. */
+export class ConfigError extends Error {
+  readonly code = "config";
+  override readonly name = "ConfigError";
+}
+
+export interface Credential extends Pick<TlsMaterial, "cert" | "key"> {
   readonly headers: Readonly<Record<string, string>>;
-  /** PEM. */
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
 }
 
 export interface Credentials {
@@ -16,7 +28,7 @@ export interface Credentials {
 
 export type ReadText = (path: string) => Promise<string>;
 
-/** Projected tokens are replaced an hour before they expire, so a minute's age is harmless; client-go reads as often. */
+/** Projected tokens are replaced an hour before they expire: a minute's age is harmless; client-go reads as often. */
 const rereadMs = 60_000;
 
 export function fixedCredentials(credential: Credential): Credentials {
@@ -27,7 +39,7 @@ export function bearer(token: string): Credential {
   return { headers: { authorization: `Bearer ${token}` } };
 }
 
-/** Reads again once a minute, or at once after a 401. A file that cannot be read for a moment leaves the old credential in use. */
+/** Reads again once a minute, or at once after a 401. While a file cannot be read the old credential stays in use. */
 export function rereadCredentials(read: () => Promise<Credential>, clock: Clock): Credentials {
   let known: Credential | undefined;
   let readMs = Number.NEGATIVE_INFINITY;

@@ -1,9 +1,8 @@
-// Credentials from a plugin: client.authentication.k8s.io v1 and v1beta1. The plugin is a program of the user's; we run it without a terminal.
+// Credentials from a plugin, a program of the user's, run without a terminal: client.authentication.k8s.io v1, v1beta1.
 import { execFile } from "node:child_process";
 
 import type { Clock } from "../clock.ts";
-import { ConfigError } from "./cluster-config.ts";
-import { type Credential, type Credentials } from "./credentials.ts";
+import { bearer, type ClusterConfig, ConfigError, type Credential, type Credentials } from "./credentials.ts";
 
 export interface ExecSettings {
   readonly apiVersion?: string;
@@ -15,11 +14,7 @@ export interface ExecSettings {
   readonly provideClusterInfo?: boolean;
 }
 
-export interface ExecCluster {
-  readonly server: string;
-  readonly ca?: string | undefined;
-  readonly serverName?: string | undefined;
-}
+type ExecCluster = Pick<ClusterConfig, "server" | "ca" | "serverName">;
 
 /** The answer's stdout. */
 export type RunPlugin = (
@@ -47,7 +42,8 @@ export function execCredentials(
   let known: { readonly credential: Credential; readonly expiresMs: number } | undefined;
   let fetching: Promise<Credential> | undefined;
   const fetch = async () => {
-    const env = { ...pluginEnv(settings), KUBERNETES_EXEC_INFO: JSON.stringify(execInfo(settings, cluster)) };
+    const own = Object.fromEntries((settings.env ?? []).map(({ name, value }) => [name, value]));
+    const env = { ...own, KUBERNETES_EXEC_INFO: JSON.stringify(execInfo(settings, cluster)) };
     known = parseExecCredential(settings, await started(settings, run(settings.command, settings.args ?? [], env)));
     return known.credential;
   };
@@ -74,17 +70,10 @@ function check({ apiVersion, command, interactiveMode }: ExecSettings): void {
   }
 }
 
-function pluginEnv(settings: ExecSettings): Record<string, string> {
-  return Object.fromEntries((settings.env ?? []).map(({ name, value }) => [name, value]));
-}
-
 function execInfo(settings: ExecSettings, { server, ca, serverName }: ExecCluster): object {
-  const cluster = {
-    server,
-    ...(ca === undefined ? {} : { "certificate-authority-data": Buffer.from(ca).toString("base64") }),
-    ...(serverName === undefined ? {} : { "tls-server-name": serverName }),
-  };
-  const spec = { interactive: false, ...(settings.provideClusterInfo === true ? { cluster } : {}) };
+  const authority = ca === undefined ? undefined : Buffer.from(ca).toString("base64");
+  const cluster = { server, "certificate-authority-data": authority, "tls-server-name": serverName };
+  const spec = { interactive: false, cluster: settings.provideClusterInfo === true ? cluster : undefined };
   return { apiVersion: settings.apiVersion, kind: "ExecCredential", spec };
 }
 
@@ -97,35 +86,32 @@ async function started(settings: ExecSettings, output: Promise<string>): Promise
   }
 }
 
+interface ExecAnswer {
+  readonly apiVersion?: string;
+  readonly status?: {
+    readonly token?: string;
+    readonly clientCertificateData?: string;
+    readonly clientKeyData?: string;
+    readonly expirationTimestamp?: string;
+  };
+}
+
 function parseExecCredential(settings: ExecSettings, output: string): { credential: Credential; expiresMs: number } {
-  interface Answer {
-    readonly apiVersion?: string;
-    readonly status?: {
-      readonly token?: string;
-      readonly clientCertificateData?: string;
-      readonly clientKeyData?: string;
-      readonly expirationTimestamp?: string;
-    };
-  }
-  let answer: Answer;
+  const wrong = (what: string) => new ConfigError(`The credential plugin "${settings.command}" ${what}.`);
+  let answer: ExecAnswer;
   try {
-    answer = JSON.parse(output) as Answer;
+    answer = JSON.parse(output) as ExecAnswer;
   } catch {
-    // Without the cause: V8's words quote the text, which may be a bare token.
-    throw new ConfigError(`The credential plugin "${settings.command}" did not print JSON.`);
+    throw wrong("did not print JSON"); // without the cause: V8's words quote the text, which may be a bare token
   }
   if (answer.apiVersion !== settings.apiVersion) {
-    throw new ConfigError(
-      `The credential plugin "${settings.command}" answered in ${answer.apiVersion}, not ${settings.apiVersion}.`,
-    );
+    throw wrong(`answered in ${answer.apiVersion}, not ${settings.apiVersion}`);
   }
   const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = answer.status ?? {};
   if (token === undefined && (cert === undefined || key === undefined)) {
-    throw new ConfigError(
-      `The credential plugin "${settings.command}" gave neither a token nor a certificate with its key.`,
-    );
+    throw wrong("gave neither a token nor a certificate with its key");
   }
-  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const { headers } = token === undefined ? { headers: {} } : bearer(token);
   const expiresMs = expirationTimestamp === undefined ? Number.POSITIVE_INFINITY : Date.parse(expirationTimestamp);
   return { credential: { headers, cert, key }, expiresMs };
 }

@@ -3,27 +3,26 @@ import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 
 import { type Clock, realClock } from "../clock.ts";
-import { type ClusterConfig, ConfigError } from "./cluster-config.ts";
-import { bearer, type ReadText, rereadCredentials } from "./credentials.ts";
+import { bearer, type ClusterConfig, ConfigError, type ReadText, rereadCredentials } from "./credentials.ts";
 
 const folder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-export interface InClusterOptions {
+interface InClusterOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly read?: ReadText;
   readonly clock?: Clock;
 }
 
-export async function loadInClusterConfig(options: InClusterOptions = {}): Promise<ClusterConfig> {
-  const env = options.env ?? process.env;
-  const read = options.read ?? ((path: string) => readFile(path, "utf8"));
-  const host = env["KUBERNETES_SERVICE_HOST"];
-  const port = env["KUBERNETES_SERVICE_PORT"];
+export async function loadInClusterConfig({
+  env = process.env,
+  read = (path) => readFile(path, "utf8"),
+  clock = realClock,
+}: InClusterOptions = {}): Promise<ClusterConfig> {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   if (host === undefined || port === undefined) {
     throw new ConfigError("This process is not in a pod (KUBERNETES_SERVICE_HOST is not set): give it a kubeconfig.");
   }
-  const token = async () => bearer((await read(`${folder}/token`)).trim());
-  const credentials = rereadCredentials(token, options.clock ?? realClock);
+  const credentials = rereadCredentials(async () => bearer((await read(`${folder}/token`)).trim()), clock);
   try {
     const ca = await read(`${folder}/ca.crt`);
     await credentials.current();
@@ -32,10 +31,9 @@ export async function loadInClusterConfig(options: InClusterOptions = {}): Promi
       () => "default",
     );
     const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
-    return { server, ca, insecure: false, credentials, namespace };
+    return { server, ca, credentials, namespace };
   } catch (cause) {
-    throw new ConfigError(`The pod has no service account token in ${folder}: is automountServiceAccountToken off?`, {
-      cause,
-    });
+    const words = `The pod has no service account token in ${folder}: is automountServiceAccountToken off?`;
+    throw new ConfigError(words, { cause });
   }
 }

@@ -1,6 +1,6 @@
 // Kubeconfig files: which cluster, as whom, in which namespace.
 //
-// Paths in a file are relative to the file. TLS is always there and verified: `insecure-skip-tls-verify` is an error unless the caller says otherwise.
+// Paths in a file are relative to the file. TLS is always there and verified: `insecure-skip-tls-verify` is an error.
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -8,9 +8,10 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { parse, YAMLParseError } from "yaml";
 
 import { type Clock, realClock } from "../clock.ts";
-import { type ClusterConfig, ConfigError } from "./cluster-config.ts";
 import {
   bearer,
+  type ClusterConfig,
+  ConfigError,
   type Credential,
   type Credentials,
   fixedCredentials,
@@ -23,8 +24,6 @@ export interface KubeconfigOptions {
   /** One path or several separated by colons, as in KUBECONFIG; that variable, or ~/.kube/config, if left out. */
   readonly path?: string | undefined;
   readonly context?: string | undefined;
-  /** Accept a file that says `insecure-skip-tls-verify: true`, or a server that is not https. */
-  readonly allowInsecure?: boolean;
   readonly clock?: Clock;
   readonly read?: ReadText;
   readonly runPlugin?: RunPlugin;
@@ -54,7 +53,6 @@ interface ContextEntry {
   readonly user?: string;
   readonly namespace?: string;
 }
-type Section = "clusters" | "users" | "contexts";
 /** A named entry, with the folder that its paths are relative to. */
 interface Found<E> {
   readonly entry: E;
@@ -77,10 +75,10 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
   const name =
     options.context ?? files.map(({ document }) => document["current-context"]).find((each) => (each ?? "") !== "");
   if (name === undefined) throw new ConfigError("The kubeconfig has no current-context: choose one with `context`.");
-  const context = find<ContextEntry>(files, "contexts", "context", name).entry;
-  const cluster = find<ClusterEntry>(files, "clusters", "cluster", context.cluster ?? "");
-  const user = context.user === undefined ? undefined : find<UserEntry>(files, "users", "user", context.user);
-  const place = await readCluster(cluster, context.cluster ?? "", options.allowInsecure === true, read);
+  const context = find<ContextEntry>(files, "context", name).entry;
+  const cluster = find<ClusterEntry>(files, "cluster", context.cluster ?? "");
+  const user = context.user === undefined ? undefined : find<UserEntry>(files, "user", context.user);
+  const place = await readCluster(cluster, context.cluster ?? "", read);
   const clock = options.clock ?? realClock;
   const credentials =
     user === undefined
@@ -125,41 +123,31 @@ function parseDocument(path: string, text: string): Document {
   throw new ConfigError(`The kubeconfig ${path} is empty.`);
 }
 
-function find<E>(
-  files: readonly File[],
-  section: Section,
-  field: "cluster" | "user" | "context",
-  name: string,
-): Found<E> {
+function find<E>(files: readonly File[], field: "cluster" | "user" | "context", name: string): Found<E> {
   for (const { path, document } of files) {
-    const entries = (document[section] ?? []) as readonly { readonly name: string; readonly [key: string]: unknown }[];
+    const entries = (document[`${field}s`] ?? []) as readonly {
+      readonly name: string;
+      readonly [key: string]: unknown;
+    }[];
     const entry = entries.find((each) => each.name === name);
     if (entry !== undefined) return { entry: (entry[field] ?? {}) as E, folder: dirname(path) };
   }
   throw new ConfigError(`The kubeconfig has no ${field} "${name}" (${files.map(({ path }) => path).join(", ")}).`);
 }
 
-async function readCluster(
-  { entry, folder }: Found<ClusterEntry>,
-  name: string,
-  allowInsecure: boolean,
-  read: ReadText,
-) {
+async function readCluster({ entry, folder }: Found<ClusterEntry>, name: string, read: ReadText) {
   const { server } = entry;
   if (server === undefined || !URL.canParse(server))
     throw new ConfigError(`The cluster "${name}" has no valid server URL.`);
-  const insecure = entry["insecure-skip-tls-verify"] === true;
-  if (insecure && !allowInsecure) {
-    throw new ConfigError(
-      `The cluster "${name}" says insecure-skip-tls-verify: anyone could answer in its place. ` +
-        "Give it a certificate-authority, or allow it explicitly.",
-    );
+  if (entry["insecure-skip-tls-verify"] === true) {
+    const remedy = "anyone could answer in its place. Give it a certificate-authority.";
+    throw new ConfigError(`The cluster "${name}" says insecure-skip-tls-verify: ${remedy}`);
   }
-  if (new URL(server).protocol !== "https:" && !allowInsecure) {
+  if (new URL(server).protocol !== "https:") {
     throw new ConfigError(`The server of the cluster "${name}" is not https: tokens would go out in the clear.`);
   }
   const ca = await material(entry["certificate-authority-data"], entry["certificate-authority"], folder, read);
-  return { server, ca, insecure, serverName: entry["tls-server-name"] };
+  return { server, ca, serverName: entry["tls-server-name"] };
 }
 
 type Place = Awaited<ReturnType<typeof readCluster>>;

@@ -4,7 +4,7 @@ import { Recent } from "../cache/recent.ts";
 import type { Clock } from "../clock.ts";
 import { TokenBucket } from "../queue/ratelimit.ts";
 
-export interface EventKey {
+interface EventKey {
   /** The uid of the object, or its kind and name. */
   readonly about: string;
   readonly type: string;
@@ -12,17 +12,14 @@ export interface EventKey {
   readonly message: string;
 }
 
-export type CorrelatedEvent =
-  | { readonly do: "drop" }
-  | {
-      readonly do: "write";
-      readonly id: string;
-      readonly message: string;
-      readonly count: number;
-      readonly firstMs: number;
-    };
+interface CorrelatedEvent {
+  readonly id: string;
+  readonly message: string;
+  readonly count: number;
+  readonly firstMs: number;
+}
 
-/** client-go's figures: 4,096 memories of some hundred bytes each; more than 10 different messages in 10 minutes are combined. */
+/** client-go's: 4,096 memories of some hundred bytes; more than 10 different messages in 10 minutes are combined. */
 const memories = 4096;
 const similarLimit = 10;
 const similarWindowMs = 600_000;
@@ -45,10 +42,11 @@ export class EventCorrelator {
     this.#clock = clock;
   }
 
-  judge({ about, type, reason, message }: EventKey): CorrelatedEvent {
+  /** Undefined: the event is dropped. */
+  judge({ about, type, reason, message }: EventKey): CorrelatedEvent | undefined {
     const flood = this.#floods.get(about) ?? new TokenBucket(perSecond, burst, this.#clock);
     this.#floods.set(about, flood);
-    if (!flood.take()) return { do: "drop" };
+    if (!flood.take()) return undefined;
     const group = `${about}\n${type}\n${reason}`;
     const combined = this.#isMany(group, message);
     const id = combined ? group : `${group}\n${message}`;
@@ -56,7 +54,7 @@ export class EventCorrelator {
     known.count++;
     this.#counts.set(id, known);
     const words = combined ? `(combined from similar events): ${message}` : message;
-    return { do: "write", id, message: words, count: known.count, firstMs: known.firstMs };
+    return { id, message: words, count: known.count, firstMs: known.firstMs };
   }
 
   #isMany(group: string, message: string): boolean {

@@ -1,4 +1,4 @@
-// Events about objects, for people who ask `kubectl describe`. Best effort: never waited for, never in the way, dropped rather than piled up.
+// Events about objects, for people who ask `kubectl describe`. Best effort: never waited for, dropped rather than piled up.
 import { randomBytes } from "node:crypto";
 
 import { asError } from "../abort.ts";
@@ -8,6 +8,7 @@ import { isApiError, retryAfterOf } from "../errors.ts";
 import type { DeepReadonly, KubeObject } from "../meta.ts";
 import { defineResource } from "../resource.ts";
 import type { KubeClient } from "../rest.ts";
+import { unless } from "../unless.ts";
 import { EventCorrelator } from "./event-correlator.ts";
 
 interface EventObject extends KubeObject {
@@ -54,10 +55,10 @@ const maxMessage = 1024;
 const maxTries = 5;
 const flushMs = 5000;
 const callMs = 10_000;
+const defaults = { clock: realClock, random: Math.random };
 
 export class EventRecorder {
-  readonly #options: EventRecorderOptions;
-  readonly #clock: Clock;
+  readonly #options: EventRecorderOptions & typeof defaults;
   readonly #correlator: EventCorrelator;
   readonly #waiting: Waiting[] = [];
   /** Event id -> name of the object on the server that counts it. */
@@ -66,9 +67,8 @@ export class EventRecorder {
   #dropped = 0;
 
   constructor(options: EventRecorderOptions) {
-    this.#options = options;
-    this.#clock = options.clock ?? realClock;
-    this.#correlator = new EventCorrelator(this.#clock);
+    this.#options = { ...defaults, ...options };
+    this.#correlator = new EventCorrelator(this.#options.clock);
   }
 
   /** Events that were not written: too many about one object, too many at once, or refused. */
@@ -80,18 +80,13 @@ export class EventRecorder {
   record(object: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reason: string, words: string): void {
     const message = words.slice(0, maxMessage); // the correlator remembers it
     const about = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
-    const verdict = this.#correlator.judge({ about, type, reason, message });
-    if (verdict.do === "drop" || this.#waiting.length >= maxWaiting) {
+    const known = this.#correlator.judge({ about, type, reason, message });
+    if (known === undefined || this.#waiting.length >= maxWaiting) {
       this.#dropped++;
       return;
     }
-    const event = this.#event(
-      object,
-      { type, reason, message: verdict.message.slice(0, maxMessage) },
-      verdict.count,
-      verdict.firstMs,
-    );
-    this.#waiting.push({ id: verdict.id, event });
+    const told = { type, reason, message: known.message.slice(0, maxMessage) };
+    this.#waiting.push({ id: known.id, event: this.#event(object, told, known.count, known.firstMs) });
     this.#wake();
   }
 
@@ -104,7 +99,7 @@ export class EventRecorder {
       if (next !== undefined) await this.#send(next, signal);
       else if (!signal.aborted) await new Promise<void>((resolve) => (this.#wake = resolve));
     }
-    using limit = deadline(this.#clock, flushMs);
+    using limit = deadline(this.#options.clock, flushMs);
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       if (limit.signal.aborted) this.#dropped++;
       else await this.#write(next, limit.signal).catch(() => this.#dropped++);
@@ -123,9 +118,9 @@ export class EventRecorder {
           this.#options.onError?.(asError(error));
           return;
         }
-        const waitMs =
-          Math.max(retryAfterOf(error), 1000 * 2 ** (tries - 1)) * (1 + (this.#options.random ?? Math.random)());
-        await sleep(this.#clock, waitMs, signal);
+        const { clock, random } = this.#options;
+        const waitMs = Math.max(retryAfterOf(error), 1000 * 2 ** (tries - 1)) * (1 + random());
+        await sleep(clock, waitMs, signal);
       }
     }
   }
@@ -137,18 +132,12 @@ export class EventRecorder {
     if (known !== undefined && event.count > 1) {
       const { count, lastTimestamp, message } = event;
       const at = { namespace: event.metadata.namespace!, name: known };
-      try {
-        await client.patch(events, at, { type: "merge", body: { count, lastTimestamp, message } }, call);
-        return;
-      } catch (error) {
-        if (!isApiError(error, "not-found")) throw error; // events live an hour; then it is told anew
-      }
+      const patch = client.patch(events, at, { type: "merge", body: { count, lastTimestamp, message } }, call);
+      // Events live an hour; then it is told anew.
+      if ((await unless(["not-found"], patch)) !== undefined) return;
     }
-    try {
-      await client.create(events, event, call);
-    } catch (error) {
-      if (!isApiError(error, "already-exists")) throw error; // an earlier try whose answer was lost
-    }
+    // There already: an earlier try whose answer was lost.
+    await unless(["already-exists"], client.create(events, event, call));
     this.#names.set(id, event.metadata.name!);
   }
 
@@ -167,7 +156,7 @@ export class EventRecorder {
       ...words,
       count,
       firstTimestamp: timestamp(firstMs),
-      lastTimestamp: timestamp(this.#clock.wallMs()),
+      lastTimestamp: timestamp(this.#options.clock.wallMs()),
       source: { component },
       reportingComponent: component,
       reportingInstance: instance,

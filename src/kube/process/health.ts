@@ -46,10 +46,8 @@ export class HealthServer {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const { status, text, contentType } = await this.#answer(
-        request.method ?? "",
-        new URL(request.url ?? "/", "http://health").pathname,
-      );
+      const { pathname } = new URL(request.url ?? "/", "http://health");
+      const { status, text, contentType } = await this.#answer(request.method ?? "", pathname);
       response.writeHead(status, { "content-type": contentType ?? "text/plain; charset=utf-8" }).end(text);
     } catch (error) {
       response.writeHead(500).end(`${asError(error).message}\n`);
@@ -69,21 +67,18 @@ export class HealthServer {
   /** One line per check, in the manner of the API server's own endpoints. */
   async #judge(checks: Checks): Promise<{ status: number; text: string }> {
     using limit = deadline(this.#options.clock ?? realClock, checkMs);
-    const lines = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => {
-        try {
-          await orAborted(
-            Promise.try(() => check(limit.signal)),
-            limit.signal,
-          );
-          return { ok: true, line: `[+] ${name} ok` };
-        } catch (error) {
-          return { ok: false, line: `[-] ${name} failed: ${asError(error).message}` };
-        }
-      }),
-    );
-    const ok = lines.every((each) => each.ok);
-    return { status: ok ? 200 : 503, text: `${lines.map(({ line }) => line).join("\n")}\n${ok ? "ok" : "not ok"}\n` };
+    const judged = Object.entries(checks).map(async ([name, check]) => {
+      try {
+        const checked = Promise.try(() => check(limit.signal));
+        await orAborted(checked, limit.signal);
+        return `[+] ${name} ok`;
+      } catch (error) {
+        return `[-] ${name} failed: ${asError(error).message}`;
+      }
+    });
+    const lines = await Promise.all(judged);
+    const ok = lines.every((line) => line.startsWith("[+]"));
+    return { status: ok ? 200 : 503, text: [...lines, ok ? "ok" : "not ok", ""].join("\n") };
   }
 }
 

@@ -6,69 +6,59 @@ import type { ControllerObserver } from "../queue/controller.ts";
 
 const secondsBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
+function metricsIn(registry: Registry) {
+  const registers = [registry];
+  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+    new Gauge({ name, help, labelNames, registers });
+  const seconds = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+    new Histogram({ name, help, labelNames, registers, buckets: secondsBuckets });
+  const calls = "Calls to the API server, by status; 0 is no answer.";
+  return {
+    calls: counter("rest_client_requests_total", calls, "method", "code"),
+    callSeconds: seconds("rest_client_request_duration_seconds", "Time to the end of the answer.", "method"),
+    reconciles: counter("controller_runtime_reconcile_total", "Reconciles, by outcome.", "controller", "result"),
+    reconcileSeconds: seconds("controller_runtime_reconcile_time_seconds", "Time per reconcile.", "controller"),
+    busy: gauge("controller_runtime_active_workers", "Workers at work.", "controller"),
+    depth: gauge("workqueue_depth", "Keys that wait.", "name"),
+    adds: counter("workqueue_adds_total", "Keys added.", "name"),
+    retries: counter("workqueue_retries_total", "Keys added again after a failure.", "name"),
+    waitSeconds: seconds("workqueue_queue_duration_seconds", "Time from add to take.", "name"),
+    leading: gauge("leader_election_master_status", "1 while this process leads.", "name"),
+  };
+}
+
 export class KubeMetrics {
   readonly #registry: Registry;
-  readonly #calls: Counter<"method" | "code">;
-  readonly #callSeconds: Histogram<"method">;
-  readonly #reconciles: Counter<"controller" | "result">;
-  readonly #reconcileSeconds: Histogram<"controller">;
-  readonly #busy: Gauge<"controller">;
-  readonly #depth: Gauge<"name">;
-  readonly #adds: Counter<"name">;
-  readonly #retries: Counter<"name">;
-  readonly #waitSeconds: Histogram<"name">;
-  readonly #leading: Gauge<"name">;
+  readonly #metrics: ReturnType<typeof metricsIn>;
 
   constructor(registry: Registry) {
     this.#registry = registry;
-    const registers = [registry];
-    const counter = <L extends string>(name: string, help: string, labelNames: L[]) =>
-      new Counter({ name, help, labelNames, registers });
-    const gauge = <L extends string>(name: string, help: string, labelNames: L[]) =>
-      new Gauge({ name, help, labelNames, registers });
-    const seconds = <L extends string>(name: string, help: string, labelNames: L[]) =>
-      new Histogram({ name, help, labelNames, registers, buckets: secondsBuckets });
-    this.#calls = counter("rest_client_requests_total", "Calls to the API server, by status; 0 is no answer.", [
-      "method",
-      "code",
-    ]);
-    this.#callSeconds = seconds("rest_client_request_duration_seconds", "Time to the end of the answer.", ["method"]);
-    this.#reconciles = counter("controller_runtime_reconcile_total", "Reconciles, by outcome.", [
-      "controller",
-      "result",
-    ]);
-    this.#reconcileSeconds = seconds("controller_runtime_reconcile_time_seconds", "Time per reconcile.", [
-      "controller",
-    ]);
-    this.#busy = gauge("controller_runtime_active_workers", "Workers at work.", ["controller"]);
-    this.#depth = gauge("workqueue_depth", "Keys that wait.", ["name"]);
-    this.#adds = counter("workqueue_adds_total", "Keys added.", ["name"]);
-    this.#retries = counter("workqueue_retries_total", "Keys added again after a failure.", ["name"]);
-    this.#waitSeconds = seconds("workqueue_queue_duration_seconds", "Time from add to take.", ["name"]);
-    this.#leading = gauge("leader_election_master_status", "1 while this process leads.", ["name"]);
+    this.#metrics = metricsIn(registry);
   }
 
   readonly call = ({ method, status, durationMs }: CallReport): void => {
-    this.#calls.inc({ method, code: String(status) });
-    if (method !== "WATCH") this.#callSeconds.observe({ method }, durationMs / 1000);
+    this.#metrics.calls.inc({ method, code: String(status) });
+    if (method !== "WATCH") this.#metrics.callSeconds.observe({ method }, durationMs / 1000);
   };
 
   controller(name: string): ControllerObserver {
     return {
       reconciled: (result, durationMs) => {
-        this.#reconciles.inc({ controller: name, result });
-        this.#reconcileSeconds.observe({ controller: name }, durationMs / 1000);
+        this.#metrics.reconciles.inc({ controller: name, result });
+        this.#metrics.reconcileSeconds.observe({ controller: name }, durationMs / 1000);
       },
-      busy: (workers) => this.#busy.set({ controller: name }, workers),
-      depth: (keys) => this.#depth.set({ name }, keys),
-      added: () => this.#adds.inc({ name }),
-      retried: () => this.#retries.inc({ name }),
-      waited: (ms) => this.#waitSeconds.observe({ name }, ms / 1000),
+      busy: (workers) => this.#metrics.busy.set({ controller: name }, workers),
+      depth: (keys) => this.#metrics.depth.set({ name }, keys),
+      added: () => this.#metrics.adds.inc({ name }),
+      retried: () => this.#metrics.retries.inc({ name }),
+      waited: (ms) => this.#metrics.waitSeconds.observe({ name }, ms / 1000),
     };
   }
 
   leading(name: string, leads: boolean): void {
-    this.#leading.set({ name }, leads ? 1 : 0);
+    this.#metrics.leading.set({ name }, leads ? 1 : 0);
   }
 
   /** The text that Prometheus scrapes, and its content type. */

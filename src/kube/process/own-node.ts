@@ -1,14 +1,14 @@
-// The Node of a machine that has no kubelet: registered, kept Ready while this process runs, registered again if somebody deletes it. It also
-// says the last word on pods of this node that are being deleted, which elsewhere the kubelet does and nobody else.
+// The Node of a machine that has no kubelet: registered, kept Ready while this process runs, registered again if somebody
+// deletes it. It also says the last word on pods of this node that are being deleted, as elsewhere the kubelet does.
 //
 // Promised: the object is there and Ready before `register` ends. Not promised: that anything runs the pods.
 import { asError } from "../abort.ts";
 import { type Clock, sleep, timestamp } from "../clock.ts";
-import { isApiError } from "../errors.ts";
 import { lookUp } from "../look-up.ts";
-import type { KubeObject } from "../meta.ts";
+import { keyOf, type KubeObject, parseKey } from "../meta.ts";
 import { defineResource } from "../resource.ts";
 import type { KubeClient } from "../rest.ts";
+import { unless } from "../unless.ts";
 import type { Runnable } from "./stages.ts";
 
 interface Condition {
@@ -25,13 +25,9 @@ interface Node extends KubeObject {
   status?: { conditions?: Condition[]; addresses?: object[] };
 }
 
-interface Pod extends KubeObject {
-  spec?: { nodeName?: string };
-}
-
 const core = { group: "", version: "v1" };
 const nodes = defineResource<Node>({ ...core, plural: "nodes", kind: "Node", namespaced: false });
-const pods = defineResource<Pod>({ ...core, plural: "pods", kind: "Pod", namespaced: true });
+const pods = defineResource<KubeObject>({ ...core, plural: "pods", kind: "Pod", namespaced: true });
 
 export interface OwnNodeOptions {
   readonly client: KubeClient;
@@ -81,15 +77,10 @@ export class OwnNode {
   async register(signal: AbortSignal): Promise<void> {
     const { client, name } = this.#options;
     const found = await lookUp(client, nodes, { name }, { signal });
-    const node = found ?? (await client.create(nodes, this.#made(), { signal }));
+    const labels = { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux" };
+    const node = found ?? (await client.create(nodes, { metadata: { name, labels }, spec: {} }, { signal }));
     const body = { status: this.#status(node.status?.conditions ?? []) };
     await client.patch(nodes, { name }, { type: "strategic", body }, { signal, subresource: "status" });
-  }
-
-  #made(): Node {
-    const { name } = this.#options;
-    const labels = { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux" };
-    return { metadata: { name, labels }, spec: {} };
   }
 
   #status(before: readonly Condition[]): Node["status"] {
@@ -113,17 +104,10 @@ export class OwnNode {
     const { client, clock, name, isOver } = this.#options;
     const { items } = await client.list(pods, { fieldSelector: `spec.nodeName=${name}`, signal });
     for (const { metadata } of items) {
-      const { namespace, name: pod = "", uid = "", deletionTimestamp } = metadata;
+      const { uid = "", deletionTimestamp } = metadata;
       if (deletionTimestamp === undefined || Date.parse(deletionTimestamp) > clock.wallMs() || !isOver(uid)) continue;
-      try {
-        await client.delete(
-          pods,
-          { ...(namespace !== undefined && { namespace }), name: pod },
-          { gracePeriodSeconds: 0, preconditions: { uid }, signal },
-        );
-      } catch (error) {
-        if (!isApiError(error, "not-found", "conflict")) throw error;
-      }
+      const options = { gracePeriodSeconds: 0, preconditions: { uid }, signal };
+      await unless(["not-found", "conflict"], client.delete(pods, parseKey(keyOf({ metadata })), options));
     }
   }
 }

@@ -11,8 +11,6 @@ export interface Runnable {
   readonly startsSlowly?: boolean;
 }
 
-export type Stage = readonly Runnable[];
-
 export class ShutdownTimeoutError extends Error {
   readonly code = "shutdown-timeout";
   override readonly name = "ShutdownTimeoutError";
@@ -27,11 +25,11 @@ interface Running {
 }
 
 /**
- * Runs until the signal aborts or something fails; then stops all, with `graceMs` for the whole of it. Rejects with the first failure,
- * or with ShutdownTimeoutError if something did not end in time. `onReady` is called when the last stage is ready.
+ * Runs until the signal aborts or something fails; then stops all, with `graceMs` for the whole of it. Rejects with the
+ * first failure, or with ShutdownTimeoutError if something is late. `onReady` is called when the last stage is ready.
  */
 export async function runStages(
-  stages: readonly Stage[],
+  stages: readonly (readonly Runnable[])[],
   options: {
     readonly signal: AbortSignal;
     readonly clock: Clock;
@@ -42,48 +40,40 @@ export async function runStages(
   },
 ): Promise<void> {
   const { signal, clock, graceMs } = options;
-  const failure = new FirstFailure();
-  const halted = Promise.race([failure.happened, untilAborted(signal)]);
+  /** Its reason is the first failure. */
+  const failure = new AbortController();
+  const halt = AbortSignal.any([failure.signal, signal]);
+  const halted = untilAborted(halt);
   const started: { readonly stop: AbortController; readonly members: readonly Running[] }[] = [];
   for (const stage of stages) {
-    if (signal.aborted || failure.error !== undefined) break;
+    if (halt.aborted) break;
     const stop = new AbortController();
     const members = stage.map((runnable) => start(runnable, stop.signal, failure));
     started.push({ stop, members });
     await Promise.race([Promise.all(members.map(({ ready }) => ready)), halted]);
   }
-  if (!signal.aborted && failure.error === undefined) options.onReady?.();
+  if (!halt.aborted) options.onReady?.();
   await halted;
   options.onStop?.();
   const deadlineMs = clock.monotonicMs() + graceMs;
   for (const { stop, members } of started.reverse()) {
-    stop.abort(failure.error ?? signal.reason);
+    stop.abort(failure.signal.aborted ? failure.signal.reason : signal.reason);
     const leftMs = Math.max(0, deadlineMs - clock.monotonicMs());
     const late = await endWithin(members, leftMs, clock);
-    if (late.length > 0) failure.set(tooLate(late, graceMs));
+    const words = `Did not stop within ${graceMs} ms: ${late.join(", ")}. The process should exit anyway.`;
+    if (late.length > 0) failure.abort(new ShutdownTimeoutError(words));
   }
-  if (failure.error !== undefined) throw failure.error;
+  failure.signal.throwIfAborted();
 }
 
-function start(runnable: Runnable, signal: AbortSignal, failure: FirstFailure): Running {
+function start(runnable: Runnable, signal: AbortSignal, failure: AbortController): Running {
   const { promise: ready, resolve } = Promise.withResolvers<void>();
   let over = false;
   if (runnable.startsSlowly !== true) resolve();
   const ended = Promise.try(() => runnable.run(signal, resolve))
-    .catch((error: unknown) => failure.set(asError(error)))
+    .catch((error: unknown) => failure.abort(asError(error)))
     .finally(() => (over = true));
   return { name: runnable.name, ready, ended, isOver: () => over };
-}
-
-class FirstFailure {
-  error: Error | undefined;
-  readonly #happened = Promise.withResolvers<void>();
-  readonly happened = this.#happened.promise;
-
-  set(error: Error): void {
-    this.error ??= error;
-    this.#happened.resolve();
-  }
 }
 
 /** The names of those that did not end. */
@@ -93,10 +83,4 @@ async function endWithin(members: readonly Running[], leftMs: number, clock: Clo
   await Promise.race([Promise.all(members.map(({ ended }) => ended)), timeUp]);
   done.abort();
   return members.filter(({ isOver }) => !isOver()).map(({ name }) => name);
-}
-
-function tooLate(names: readonly string[], graceMs: number): ShutdownTimeoutError {
-  return new ShutdownTimeoutError(
-    `Did not stop within ${graceMs} ms: ${names.join(", ")}. The process should exit anyway.`,
-  );
 }

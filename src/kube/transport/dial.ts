@@ -3,28 +3,26 @@ import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 
 import { asError } from "../abort.ts";
-import { NotSentError } from "./transport.ts";
+import { notSent } from "./transport.ts";
 
 export interface TlsMaterial {
-  /** PEM; the system's own authorities if there is none. */
+  /** PEM, as the next two; the system's own authorities if there is none. */
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
   /** The name to expect in the certificate, if it is not the server's host. */
   readonly serverName?: string | undefined;
-  /** Trusts any server. Only ever set by an explicit option. */
+  /** Trusts any server: for tests. */
   readonly insecure?: boolean | undefined;
 }
 
 type Protocol = "h2" | "http/1.1";
 
-interface Dialled {
-  readonly socket: Socket;
-  readonly protocol: Protocol;
-}
-
 /** Connects and says which of the protocols the server chose. Rejects with NotSentError. */
-export type Dial = (protocols: readonly Protocol[], signal?: AbortSignal) => Promise<Dialled>;
+export type Dial = (
+  protocols: readonly Protocol[],
+  signal?: AbortSignal,
+) => Promise<{ readonly socket: Socket; readonly protocol: Protocol }>;
 
 const connectTimeoutMs = 10_000;
 const keepAliveMs = 30_000;
@@ -86,8 +84,4 @@ function secure(host: string, port: number, tls: TlsMaterial, protocols: readonl
     ...(tls.key === undefined ? {} : { key: tls.key }),
     ...(servername === undefined ? {} : { servername }),
   });
-}
-
-function notSent(cause: Error): NotSentError {
-  return new NotSentError(`${cause.message}.`, { cause });
 }

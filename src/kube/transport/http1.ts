@@ -1,19 +1,11 @@
 // Calls over HTTP/1.1, on undici, for servers and proxies that speak no HTTP/2.
-import type { Socket } from "node:net";
-
 import { type buildConnector, Pool } from "undici";
 
 import { asError } from "../abort.ts";
 import type { Clock } from "../clock.ts";
 import type { Dial } from "./dial.ts";
+import type { Http2Settings } from "./http2.ts";
 import { type ApiRequest, type ApiResponse, flatHeaders, NotSentError } from "./transport.ts";
-
-export interface Http1Settings {
-  /** Calls at once. */
-  readonly connections: number;
-  /** How long a connection waits for its next call. */
-  readonly idleMs: number;
-}
 
 /** A pool that is replaced when its peer has fallen silent. */
 export class Http1Line {
@@ -25,7 +17,7 @@ export class Http1Line {
   #heardMs = 0;
   #isClosed = false;
 
-  constructor(origin: string, dial: Dial, clock: Clock, { connections, idleMs }: Http1Settings) {
+  constructor(origin: string, dial: Dial, clock: Clock, { connections, idleMs }: Http2Settings) {
     this.#open = () =>
       new Pool(origin, {
         connections: connections === Infinity ? null : connections,
@@ -44,13 +36,8 @@ export class Http1Line {
     const pool = this.#pool;
     const sentMs = this.#clock.monotonicMs();
     try {
-      const response = await pool.request({
-        method,
-        path,
-        headers,
-        ...(body === undefined ? {} : { body }),
-        ...(signal === undefined ? {} : { signal }),
-      });
+      const rest = { ...(body !== undefined && { body }), ...(signal && { signal }) };
+      const response = await pool.request({ method, path, headers, ...rest });
       this.#heardMs = this.#clock.monotonicMs();
       return { status: response.statusCode, headers: flatHeaders(response.headers), body: response.body };
     } catch (error) {
@@ -80,12 +67,7 @@ export class Http1Line {
 }
 
 async function handOver(dial: Dial, callback: buildConnector.Callback): Promise<void> {
-  let socket: Socket;
-  try {
-    ({ socket } = await dial(["http/1.1"]));
-  } catch (error) {
-    callback(asError(error), null);
-    return;
-  }
-  callback(null, socket);
+  const dialled = await dial(["http/1.1"]).catch(asError);
+  if (dialled instanceof Error) callback(dialled, null);
+  else callback(null, dialled.socket);
 }

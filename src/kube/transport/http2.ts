@@ -1,14 +1,15 @@
 // Calls over HTTP/2: many streams on few connections, on Node's own client (docs/decisions/0015-http2-on-nodes-own-client.md).
 //
-// A stream that is given up is always closed with CANCEL. Closed without a code while its body is still on the way out, and then destroyed, it is
-// never reset: Node sends empty frames for it for ever, and the process grows until it is killed; or its answer comes and is made a stream of its own.
+// A stream that is given up is always closed with CANCEL. Closed without a code while its body is on the way out, and then
+// destroyed, it is never reset: Node sends empty frames for it for ever, and the process grows until it is killed; or its
+// answer comes and is made a stream of its own.
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import type { Socket } from "node:net";
 
 import { asError, orAborted } from "../abort.ts";
 import type { Clock } from "../clock.ts";
 import type { Dial } from "./dial.ts";
-import { type ApiRequest, type ApiResponse, flatHeaders, NotSentError } from "./transport.ts";
+import { type ApiRequest, type ApiResponse, flatHeaders, notSent, NotSentError } from "./transport.ts";
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 const headersFrame = 1;
@@ -16,7 +17,7 @@ const headersFrame = 1;
 const mostStreams = 100;
 /** From the connection to the server's settings, which it sends without being asked. */
 const handshakeMs = 10_000;
-/** What Node holds for a session before it refuses new streams with ENHANCE_YOUR_CALM; its own 10 MB are less than our window. */
+/** What Node holds for a session before it refuses streams with ENHANCE_YOUR_CALM; its 10 MB are less than our window. */
 const sessionMegabytes = 256;
 
 export interface Http2Settings {
@@ -55,7 +56,7 @@ export class Http2Line {
 
   /** Undefined, with nothing sent, if the server does not speak HTTP/2. */
   async send(request: ApiRequest): Promise<ApiResponse | undefined> {
-    // A stream may be refused by a connection that is just being closed by its server; that call goes to another one, once.
+    // A stream may be refused by a connection that its server is just closing; that call goes to another one, once.
     for (let refused = false; ; refused = true) {
       const connection = await this.#room(request.signal);
       if (connection === undefined) return undefined;
@@ -100,11 +101,9 @@ export class Http2Line {
     return this.#dialling;
   }
 
-  /** Without those that only wait for the end of their calls: a server that fell silent must not use up all there may be. */
+  /** Without those that only wait for the end of their calls: a silent server must not use up all there may be. */
   #inUse(): number {
-    let count = 0;
-    for (const each of this.#connections) if (!each.isRetired) count++;
-    return count;
+    return [...this.#connections].filter((each) => !each.isRetired).length;
   }
 
   async #open(): Promise<void> {
@@ -219,18 +218,12 @@ class Http2Connection {
     let stream: ClientHttp2Stream;
     try {
       signal?.throwIfAborted();
-      const head = { ...headers, ":method": method, ":path": path };
-      stream = this.#session.request(
-        body === undefined ? head : { ...head, "content-length": String(Buffer.byteLength(body)) },
-        { endStream: body === undefined },
-      );
+      const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+      const head = { ...headers, ":method": method, ":path": path, ...length };
+      stream = this.#session.request(head, { endStream: body === undefined });
     } catch (error) {
       this.#release();
-      reject(
-        signal?.aborted === true
-          ? asError(signal.reason)
-          : new NotSentError(`${asError(error).message}.`, { cause: error }),
-      );
+      reject(signal?.aborted === true ? asError(signal.reason) : notSent(asError(error)));
       return promise;
     }
     const onAbort = () => {
@@ -240,8 +233,7 @@ class Http2Connection {
     };
     let isUnsent = false;
     const fail = (error: Error) => {
-      const isRefused = isUnsent || stream.rstCode === NGHTTP2_REFUSED_STREAM;
-      reject(isRefused ? new NotSentError(`${error.message}.`, { cause: error }) : error);
+      reject(isUnsent || stream.rstCode === NGHTTP2_REFUSED_STREAM ? notSent(error) : error);
     };
     // For good: a stream may fail again when its session does.
     stream.on("error", fail);
@@ -288,7 +280,7 @@ class Http2Connection {
     this.#idling = setTimeout(() => this.retire(), this.#settings.idleMs).unref();
   }
 
-  /** A peer that vanished says nothing, and TCP takes many minutes to notice; an answer to a ping says that it is there. */
+  /** A peer that vanished says nothing, and TCP takes minutes to notice; an answer to a ping says that it is there. */
   #askForSign(): void {
     const { bytesRead } = this.#socket;
     const wasSilent = bytesRead === this.#seenBytes;
@@ -309,8 +301,8 @@ function giveUp(stream: ClientHttp2Stream): void {
 }
 
 /**
- * The body. Not the stream's own iterator: that takes a stream whose answer is complete, but not yet read, for one that broke off. And not its
- * end alone: a stream that was cut ends like one that is complete, except for its code.
+ * The body. Not the stream's own iterator: that takes an answer that is complete, but not yet read, for one that broke
+ * off. And not its end alone: a stream that was cut ends like one that is complete, except for its code.
  */
 class Body {
   readonly #stream: ClientHttp2Stream;

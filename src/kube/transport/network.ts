@@ -1,7 +1,7 @@
 // The transport over the network: HTTP/2 where the server offers it (ALPN), HTTP/1.1 where not.
 //
-// Watches have connections of their own: they hold their stream for minutes, and one that is read slowly must not fill the window of a
-// connection that calls share. A connection whose peer fell silent is replaced as soon as one call on it has been given up.
+// Watches have connections of their own: they hold their stream for minutes, and one that is read slowly must not fill
+// the window that calls share. A connection whose peer fell silent is replaced once a call on it has been given up.
 import type { Clock } from "../clock.ts";
 import { type Dial, dialer, type TlsMaterial } from "./dial.ts";
 import type { Http1Line } from "./http1.ts";
@@ -16,24 +16,19 @@ export interface NetworkTransport extends AsyncDisposable {
 
 const mebibyte = 1024 * 1024;
 /**
- * How much of an HTTP/2 answer may be under way before we have read it. 256 KiB make a long list wait for the round trip of every
- * window; with 4 MiB a list of 50 MB took about two thirds of the time. A watch needs little, but there are up to 100 on a connection, and none may be stopped
- * by the others: 100 x 256 KiB fit into 32 MiB. Both are upper limits; what is read at once is not held.
+ * How much of an HTTP/2 answer may be under way before we have read it. 256 KiB make a long list wait for the round trip
+ * of every window; with 4 MiB a list of 50 MB took two thirds of the time. A watch needs little, but there are up to 100
+ * on a connection, and none may be stopped by the others: 100 x 256 KiB fit into 32 MiB. What is read is not held.
  */
 const callWindows = { streamWindow: 4 * mebibyte, connectionWindow: 32 * mebibyte };
 const watchWindows = { streamWindow: mebibyte / 4, connectionWindow: 32 * mebibyte };
 
-export interface Patience {
-  /**
-   * How long a connection waits for its next call: the API server closes it after 90 s. What renews a Lease once a minute would open
-   * a connection for each renewal, and a handshake costs both sides more than the call.
-   */
-  readonly idleMs: number;
-  /** After so much silence a connection with calls or watches on it is asked for a sign of life, and has so long to give it. */
-  readonly silenceMs: number;
-  readonly signMs: number;
-}
+export type Patience = Pick<Http2Settings, "idleMs" | "silenceMs" | "signMs">;
 
+/**
+ * The API server closes an idle connection after 90 s. What renews a Lease once a minute would open one for each renewal,
+ * and a handshake costs both sides more than the call.
+ */
 const usualPatience: Patience = { idleMs: 75_000, silenceMs: 15_000, signMs: 15_000 };
 /** HTTP/1.1: calls at once. HTTP/2 has 100 on each, and opens another one when they are all taken. */
 const callConnections = 16;

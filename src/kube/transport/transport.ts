@@ -28,6 +28,10 @@ export class NotSentError extends Error {
   override readonly name = "NotSentError";
 }
 
+export function notSent(cause: Error): NotSentError {
+  return new NotSentError(`${cause.message}.`, { cause });
+}
+
 /** Headers as they come from the network: one value each, and without HTTP/2's own (`:status`). */
 export function flatHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   const result: Record<string, string> = {};
