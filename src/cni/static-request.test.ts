@@ -6,8 +6,7 @@ import { parseIpamConfig } from "./config/ipam-config.ts";
 import { parseNetwork } from "./config/network.ts";
 import { formatCidr } from "./config/route.ts";
 import { CniError } from "./error.ts";
-import { type StaticRequest, staticRequests } from "./static-request.ts";
-import type { StaticInputs } from "./static-source.ts";
+import { type StaticInputs, type StaticRequest, staticRequests } from "./static-request.ts";
 
 interface Story {
   readonly ipam?: Readonly<Record<string, unknown>>;

@@ -9,9 +9,43 @@ import { consentFault, maxRequested, placeFault } from "./by-number.ts";
 import { Findings } from "./config/findings.ts";
 import type { IpamConfig } from "./config/ipam-config.ts";
 import { gives } from "./config/range.ts";
+import { formatCidr } from "./config/route.ts";
 import { errorCodes, type Problem } from "./error.ts";
-import { claimsOf, type Claim, type StaticInputs, type StaticSource } from "./static-source.ts";
+import type { CniArgs } from "./invocation.ts";
+import { isObject, type JsonObject } from "./json.ts";
 import { atLeast } from "./version.ts";
+
+/** Where an address can be asked for by number. */
+type StaticSource =
+  | "ipam.addresses"
+  | "CNI_ARGS IP"
+  | "runtimeConfig.ips"
+  | "args.cni.ips"
+  | "network selection"
+  | "IPAMClaim";
+
+export interface StaticInputs {
+  readonly args?: Pick<CniArgs, "ips" | "gateways">;
+  readonly runtimeConfig?: JsonObject;
+  /** `args` of the network configuration. */
+  readonly configArgs?: JsonObject;
+  /** `ips` of the pod's network selection element, where the daemon has read it. */
+  readonly selection?: readonly string[];
+  /** What the claim that the pod goes by, or its VM, asks for. */
+  readonly claim?: readonly string[];
+  /** CHECK: what was given stays given, whatever the network lets its pods ask for by now. */
+  readonly isGiven?: boolean;
+}
+
+/** One address that is asked for by number, as text. */
+interface Ask {
+  readonly source: StaticSource;
+  /** For the error: where exactly it stands. */
+  readonly key: string;
+  /** An address, or address/length. */
+  readonly text: string;
+  readonly gateway?: Address;
+}
 
 export interface StaticRequest {
   readonly cidr: Cidr;
@@ -19,11 +53,11 @@ export interface StaticRequest {
   readonly sources: readonly StaticSource[];
   /** Index into `config.ranges` of the range whose address this is; undefined where it is in none. */
   readonly range?: number;
-  /** The range's pool can give it. False: the definition lists what its pool does not hand out, and it is held beside the pool. */
+  /** The range's pool can give it. False: the definition lists what its pool does not; it is held beside the pool. */
   readonly inPool: boolean;
 }
 
-export interface StaticRequests {
+interface StaticRequests {
   /** In the order of the inputs, each address once. */
   readonly requests: readonly StaticRequest[];
   readonly warnings: readonly Problem[];
@@ -34,13 +68,13 @@ export function staticRequests(config: IpamConfig, inputs: StaticInputs): Static
   const findings = new Findings(config.strict);
   const refused = new Findings(config.strict);
   const requests: StaticRequest[] = [];
-  const claims = claimsOf(config, inputs, findings);
-  const unasked = claims.find(({ source }) => needsConsent(source));
+  const asks = asksOf(config, inputs, findings);
+  const unasked = asks.find(({ source }) => needsConsent(source));
   const fault = unasked && consentFault(config);
   if (unasked && fault !== undefined) refused.refuse(unasked.key, unasked.text, fault);
-  for (const claim of claims) {
-    const request = requestOf(claim, config, requests, { findings, refused });
-    if (request !== undefined) join(requests, request, claim, findings);
+  for (const ask of asks) {
+    const request = requestOf(ask, config, requests, { findings, refused });
+    if (request !== undefined) join(requests, request, ask, findings);
   }
   const complete = addGateways(requests, inputs.args?.gateways ?? [], findings);
   judgeCount(complete, config, findings);
@@ -54,38 +88,63 @@ export function staticRequests(config: IpamConfig, inputs: StaticInputs): Static
 
 const subject = "the request for static addresses";
 
-/** What a definition lists is its own word. A claim's has `allowPersistentIPs`, by which a VM may name the address that it keeps. */
+/** The configuration's first, then from the least to the most specific to this pod. */
+function asksOf(config: IpamConfig, inputs: StaticInputs, findings: Findings): Ask[] {
+  const cni = inputs.configArgs?.["cni"];
+  return [
+    ...config.addresses.map(({ cidr, gateway }, index): Ask => {
+      const key = `ipam.addresses[${index}].address`;
+      return { source: "ipam.addresses", key, text: formatCidr(cidr), ...(gateway && { gateway }) };
+    }),
+    ...fromList("args.cni.ips", isObject(cni) ? cni["ips"] : undefined, findings),
+    ...fromList("runtimeConfig.ips", inputs.runtimeConfig?.["ips"], findings),
+    ...fromList("network selection", inputs.selection, findings),
+    ...fromList("IPAMClaim", inputs.claim, findings),
+    ...fromList("CNI_ARGS IP", inputs.args?.ips, findings),
+  ];
+}
+
+function fromList(source: StaticSource, value: unknown, findings: Findings): Ask[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value) && value.length > maxRequested) {
+    const reason = `one interface has no use for so many addresses; ask for ${maxRequested} at most`;
+    findings.refuse(source, value.length, reason);
+    return [];
+  }
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) {
+    return value.map((text, index) => ({ source, key: `${source}[${index}]`, text }));
+  }
+  findings.refuse(source, value, 'write a list of addresses, like ["10.0.0.7/24"]');
+  return [];
+}
+
+/** What a definition lists is its own word. A claim's has `allowPersistentIPs`: a VM may name the address it keeps. */
 function needsConsent(source: StaticSource): boolean {
   return source !== "ipam.addresses" && source !== "IPAMClaim";
 }
 
-interface Faults {
-  readonly findings: Findings;
-  readonly refused: Findings;
-}
-
 function requestOf(
-  claim: Claim,
+  ask: Ask,
   config: IpamConfig,
   earlier: readonly StaticRequest[],
-  { findings, refused }: Faults,
+  { findings, refused }: Record<"findings" | "refused", Findings>,
 ): StaticRequest | undefined {
-  const parsed = findings.attempt(claim.key, claim.text, () => parseClaim(claim.text));
+  const parsed = findings.attempt(ask.key, ask.text, () => parseAsk(ask.text));
   if (parsed === undefined) return undefined;
   const { address, length } = parsed;
   const fault = placeFault(config, address);
   const range = rangeOf(address, config, earlier);
   const known = range === undefined ? undefined : config.ranges[range]!;
   const bits = length ?? known?.prefix.length;
-  if (fault !== undefined && claim.source !== "ipam.addresses") refused.refuse(claim.key, claim.text, fault);
+  if (fault !== undefined && ask.source !== "ipam.addresses") refused.refuse(ask.key, ask.text, fault);
   if (bits === undefined) return undefined;
   const cidr = { address, prefix: Prefix.around(address, bits) };
-  const { gateway } = claim;
+  const { gateway } = ask;
   const place = range === undefined ? { inPool: false } : { range, inPool: fault === undefined };
-  return { cidr, ...(gateway && { gateway }), sources: [claim.source], ...place };
+  return { cidr, ...(gateway && { gateway }), sources: [ask.source], ...place };
 }
 
-function parseClaim(text: string): { address: Address; length?: number } {
+function parseAsk(text: string): { address: Address; length?: number } {
   if (!text.includes("/")) return { address: parseAddress(text, { unmap: true }) };
   const { address, prefix } = parseCidr(text, { unmap: true });
   return { address, length: prefix.length };
@@ -111,34 +170,30 @@ function rangeOf(address: Address, config: IpamConfig, earlier: readonly StaticR
 }
 
 /** Adds a request, or adds its source to the one for the same address, or says how it contradicts one. */
-function join(requests: StaticRequest[], request: StaticRequest, claim: Claim, findings: Findings): void {
+function join(requests: StaticRequest[], request: StaticRequest, ask: Ask, findings: Findings): void {
+  const refuse = (reason: string) => findings.refuse(ask.key, ask.text, reason);
   const at = requests.findIndex((other) => equal(other.cidr.address, request.cidr.address));
   const same = requests[at];
   if (same === undefined) {
     const rival = requests.find((other) => other.range !== undefined && other.range === request.range);
     if (rival === undefined) requests.push(request);
-    else
-      findings.refuse(
-        claim.key,
-        claim.text,
-        `${rival.sources.join(" and ")} asks for ${rival.cidr.address} in the same range, which gives one; keep one of them`,
-      );
+    else refuse(`${whoOf(rival)} asks for ${rival.cidr.address} in the same range, which gives one; keep one of them`);
     return;
   }
-  const who = same.sources.join(" and ");
-  if (same.cidr.prefix.length !== request.cidr.prefix.length) {
-    findings.refuse(
-      claim.key,
-      claim.text,
-      `${who} asks for it with /${same.cidr.prefix.length}; write the same length`,
-    );
+  const { length } = same.cidr.prefix;
+  if (length !== request.cidr.prefix.length) {
+    refuse(`${whoOf(same)} asks for it with /${length}; write the same length`);
   } else if (same.gateway && request.gateway && !equal(same.gateway, request.gateway)) {
-    findings.refuse(claim.key, claim.text, `${who} gives it the gateway ${same.gateway}; write the same gateway`);
+    refuse(`${whoOf(same)} gives it the gateway ${same.gateway}; write the same gateway`);
   } else {
     const gateway = same.gateway ?? request.gateway;
     const sources = [...new Set([...same.sources, ...request.sources])];
     requests[at] = { ...same, ...(gateway && { gateway }), sources };
   }
+}
+
+function whoOf({ sources }: StaticRequest): string {
+  return sources.join(" and ");
 }
 
 /** GATEWAY= goes to each static address whose network contains it and that has none yet. */
@@ -158,7 +213,7 @@ function addGateways(
       const reason = "it is in the network of no static address; write one that is, or remove it";
       findings.dislike(key, `${gateway}`, reason, "it is ignored");
     } else if (rival !== undefined) {
-      const reason = `${rival.sources.join(" and ")} gives ${rival.cidr.address} the gateway ${rival.gateway!}; keep one of them`;
+      const reason = `${whoOf(rival)} gives ${rival.cidr.address} the gateway ${rival.gateway!}; keep one of them`;
       findings.refuse(key, `${gateway}`, reason);
     }
   }
@@ -177,6 +232,6 @@ function judgeCount(requests: readonly StaticRequest[], config: IpamConfig, find
     const last = loose.at(-1);
     if (last === undefined || loose.length + ranged < 2) continue;
     const reason = `a result of CNI ${config.cniVersion} has one IPv${family} address; set cniVersion to 0.3.1 or later`;
-    findings.refuse(last.sources.join(" and "), `${last.cidr.address}`, reason);
+    findings.refuse(whoOf(last), `${last.cidr.address}`, reason);
   }
 }

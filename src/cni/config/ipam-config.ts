@@ -3,9 +3,11 @@
 // Promised: a config that was returned can be allocated from. Not promised: that it is wise, or that its gateway answers.
 // docs/cni.md has every key. What whereabouts lets pass is a warning, and with `strict: true` a mistake.
 import { type Address, parseAddress } from "../../net/address.ts";
+import { type Cidr, parseCidr } from "../../net/prefix.ts";
+import { maxRequested } from "../by-number.ts";
 import { errorCodes, type Problem } from "../error.ts";
-import { freezeDeep, isZero, type JsonObject, parseJsonObject } from "../json.ts";
-import type { SpecVersion } from "../version.ts";
+import { freezeDeep, isZero, type JsonObject, parseJsonObject, textOf } from "../json.ts";
+import { atLeast, type SpecVersion } from "../version.ts";
 import { Findings } from "./findings.ts";
 import { ipamKeys } from "./keys.ts";
 import { mergeFlatFile } from "./merge.ts";
@@ -13,10 +15,15 @@ import type { NetworkConfig } from "./network.ts";
 import { keyOf, type Overlay, overlayDomain, overlayFault, sourcesIn } from "./overlay.ts";
 import type { IpamRange } from "./range.ts";
 import { parseRanges } from "./ranges.ts";
-import { type Dns, parseRoutes, type Route } from "./route.ts";
+import { type Dns, optionalAddress, parseRoutes, type Route } from "./route.ts";
 import { parseSettings, type Settings } from "./settings.ts";
 import { shapeOf } from "./shape.ts";
-import { parseStaticAddresses, type StaticAddress } from "./static-address.ts";
+
+/** One of `addresses`: asked for by number, with the gateway it is to have. */
+interface StaticAddress {
+  readonly cidr: Cidr;
+  readonly gateway?: Address;
+}
 
 export interface IpamConfig extends Settings {
   readonly cniVersion: SpecVersion;
@@ -164,4 +171,35 @@ function parseGateway(value: unknown, ranges: readonly IpamRange[], findings: Fi
     findings.dislike("ipam.gateway", value, reason, "it is left out of the result");
   }
   return parsed;
+}
+
+function parseStaticAddresses(value: unknown, version: SpecVersion, findings: Findings): StaticAddress[] {
+  const list = (value ?? []) as readonly JsonObject[];
+  if (list.length > maxRequested) {
+    const reason = `one interface has no use for so many addresses; write ${maxRequested} at most`;
+    findings.refuse("ipam.addresses", list.length, reason);
+    return [];
+  }
+  const parsed = list.map((object, index) => parseStaticAddress(object, `ipam.addresses[${index}]`, findings));
+  // A result before 0.3.0 has room for one address of each family.
+  for (const family of atLeast(version, "0.3.0") ? [] : ([4, 6] as const)) {
+    const second = parsed.flatMap((each, index) => (each?.cidr.address.family === family ? [index] : []))[1];
+    if (second === undefined) continue;
+    const reason = `a result of CNI ${version} has one IPv${family} address; keep one, or set cniVersion to 0.3.1 or later`;
+    findings.refuse(`ipam.addresses[${second}].address`, `${parsed[second]!.cidr.address}`, reason);
+  }
+  return parsed.flatMap((address) => address ?? []);
+}
+
+function parseStaticAddress(object: JsonObject, path: string, findings: Findings): StaticAddress | undefined {
+  const { address, gateway: gatewayText } = object;
+  const cidr = findings.attempt(`${path}.address`, address, () => parseCidr(textOf(address), { unmap: true }));
+  const gateway = optionalAddress(gatewayText, `${path}.gateway`, findings);
+  if (cidr === undefined) return undefined;
+  if (gateway !== undefined && gateway.family !== cidr.address.family) {
+    const reason = `it is IPv${gateway.family} and the address is IPv${cidr.address.family}; write one of its family`;
+    findings.dislike(`${path}.gateway`, gatewayText, reason, "it is left out");
+    return { cidr };
+  }
+  return { cidr, ...(gateway && { gateway }) };
 }

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { ObjectError as BadObject } from "../../api/error.ts";
-import type { CniArgs } from "../../cni/arguments.ts";
+import type { CniArgs } from "../../cni/invocation.ts";
 import { ownerOf } from "../../cni/invocation.ts";
 import { type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { MemoryLedger, MemoryStore } from "../../ipam/memory-ledger.ts";
