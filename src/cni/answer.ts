@@ -36,8 +36,6 @@ function staticIp({ cidr }: StaticRequest, gateway: Address | undefined): Result
 function addressOf(allocated: ReadonlyMap<number, Address>, index: number, { prefix }: IpamRange): Address {
   const address = allocated.get(index);
   if (address !== undefined) return address;
-  throw new CniError(
-    errorCodes.refused,
-    `no address was taken from range ${index}, ${prefix}: all ranges give one, or the attachment fails; try again.`,
-  );
+  const message = `no address was taken from range ${index}, ${prefix}: all ranges give one, or the attachment fails; try again.`;
+  throw new CniError(errorCodes.refused, message);
 }

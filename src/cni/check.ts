@@ -1,8 +1,8 @@
 // CHECK: whether what is held for an attachment and what the runtime believes (prevResult) are the same, both ways.
 //
-// Addresses must agree in both directions. A gateway and a route that we gave must still be there as we gave them. What others
-// added is theirs: the bridge plugin sets a gateway where IPAM gave none, chained plugins add routes, and prevResult also lists
-// the addresses of other interfaces (CNI 1.1.0, section 2 "CHECK": later plugins may have modified networking).
+// Addresses must agree in both directions. A gateway and a route that we gave must still be there as we gave them. What
+// others added is theirs: the bridge plugin sets a gateway where IPAM gave none, chained plugins add routes, prevResult
+// lists addresses of other interfaces too (CNI 1.1.0, section 2 "CHECK": later plugins may have modified networking).
 import { equal } from "../net/address.ts";
 import { formatCidr, type Route } from "./config/route.ts";
 import { CniError, errorCodes, type Problem } from "./error.ts";
@@ -36,16 +36,12 @@ export function compareResults(held: CniResult, previous: CniResult, interfaceNa
   return differences;
 }
 
-/** Throws code 100 with every difference. */
 export function assertUnchanged(held: CniResult, previous: CniResult, interfaceName: string): void {
   const problems = compareResults(held, previous, interfaceName);
   if (problems.length === 0) return;
   const list = problems.map(({ message }) => message).join(" ");
-  throw new CniError(
-    errorCodes.checkFailed,
-    `the interface ${interfaceName} is not as it was set up: ${list} Delete the pod, so that it is set up anew.`,
-    { problems },
-  );
+  const words = `the interface ${interfaceName} is not as it was set up: ${list} Delete the pod, so that it is set up anew.`;
+  throw new CniError(errorCodes.checkFailed, words, { problems });
 }
 
 /** An address without an interface is for the attachment's own; so are all before 0.3.0, which had no interfaces. */

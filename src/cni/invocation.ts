@@ -18,7 +18,6 @@ export interface CniArgs {
   readonly podUid: string;
   /** IP=: addresses asked for by number, as they were written. */
   readonly ips: readonly string[];
-  /** GATEWAY= */
   readonly gateways: readonly string[];
   /** Keys that came with several values, where that matters. */
   readonly warnings: readonly Problem[];
@@ -49,7 +48,12 @@ const labelLimit = 63;
 
 /** What an answer hangs on. */
 const answering: ReadonlySet<string> = new Set(["K8S_POD_NAME", "K8S_POD_NAMESPACE", "K8S_POD_UID", "IP", "GATEWAY"]);
-const knownArguments: ReadonlySet<string> = new Set([...answering, "IgnoreUnknown", "K8S_POD_INFRA_CONTAINER_ID", "MAC"]);
+const knownArguments: ReadonlySet<string> = new Set([
+  ...answering,
+  "IgnoreUnknown",
+  "K8S_POD_INFRA_CONTAINER_ID",
+  "MAC",
+]);
 
 /** A UID has neither ":" nor "/": the key of an owner in src/ipam is unambiguous because of that. */
 const forms: readonly (readonly [string, RegExp, string])[] = [
@@ -106,10 +110,8 @@ function commandOf(value: string | undefined): Command {
   const command = commands.find((known) => known === value);
   if (command !== undefined) return command;
   const given = value === undefined ? "missing" : JSON.stringify(value);
-  throw new CniError(
-    errorCodes.badEnvironment,
-    `CNI_COMMAND is ${given}: set it to one of ${commands.join(", ")}. A container runtime does so when it starts this plugin.`,
-  );
+  const message = `CNI_COMMAND is ${given}: set it to one of ${commands.join(", ")}. A container runtime does so when it starts this plugin.`;
+  throw new CniError(errorCodes.badEnvironment, message);
 }
 
 function isInterfaceName(value: string): boolean {

@@ -6,7 +6,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** An etcd object is at most 1.5 MiB, so no network attachment definition carries a larger configuration than this. */
 export const maxConfigBytes = 1024 * 1024;
 
-/** A list of plugins with the deepest key, prevResult's addresses, needs seven; `args` of other plugins may have more. */
+/** A list of plugins with the deepest key, prevResult's addresses, needs seven; `args` of others may have more. */
 const maxDepth = 64;
 
 export function isObject(value: unknown): value is JsonObject {
@@ -26,14 +26,12 @@ export function commaList(value: unknown): string[] {
     .filter((each) => each !== "");
 }
 
-/** Reads one object. `subject` names the text in the error (code 6), as the start of a sentence; of a secret text nothing is repeated. */
+/** `subject` names the text in the error (code 6), as the start of a sentence; of a secret text nothing is repeated. */
 export function parseJsonObject(text: string, subject: string, isSecret = false): JsonObject {
   // A UTF-16 unit is at most three bytes of UTF-8, so only texts in between need to be counted.
-  if (text.length > maxConfigBytes || (text.length * 3 > maxConfigBytes && bytesOf(text) > maxConfigBytes)) {
-    throw new CniError(
-      errorCodes.badEncoding,
-      `${subject} is larger than ${maxConfigBytes} bytes: no network needs that much; shorten it.`,
-    );
+  if (text.length > maxConfigBytes || (text.length * 3 > maxConfigBytes && Buffer.byteLength(text) > maxConfigBytes)) {
+    const message = `${subject} is larger than ${maxConfigBytes} bytes: no network needs that much; shorten it.`;
+    throw new CniError(errorCodes.badEncoding, message);
   }
   let value: unknown;
   try {
@@ -55,11 +53,6 @@ function isTooDeep(value: unknown, left: number): boolean {
   return left === 0 || Object.values(value).some((inner) => isTooDeep(inner, left - 1));
 }
 
-function bytesOf(text: string): number {
-  return new TextEncoder().encode(text).length;
-}
-
-/** For people: what sort of JSON value it is. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return "missing";
   if (value === null) return "null";

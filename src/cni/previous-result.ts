@@ -1,5 +1,4 @@
 // prevResult: the result of an earlier ADD as the runtime hands it back, in any version's form.
-import type { Family } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
 import { Findings } from "./config/findings.ts";
 import type { NetworkConfig } from "./config/network.ts";
@@ -24,38 +23,34 @@ export function parsePreviousResult(object: JsonObject, fallback: SpecVersion): 
 /** What CHECK cannot do without. Code 7 where the runtime did not send it. */
 export function requirePreviousResult({ prevResult, cniVersion, name }: NetworkConfig): CniResult {
   if (prevResult !== undefined) return parsePreviousResult(prevResult, cniVersion);
-  throw new CniError(
-    errorCodes.badConfiguration,
-    `prevResult of the network ${name} is missing: CHECK compares with it; the runtime has to send the result of the ADD.`,
-  );
+  const message = `prevResult of the network ${name} is missing: CHECK compares with it; the runtime has to send the result of the ADD.`;
+  throw new CniError(errorCodes.badConfiguration, message);
 }
 
 function parseNew(object: JsonObject, findings: Findings): CniResult {
   const interfaces = objectsOf(object["interfaces"], "prevResult.interfaces", findings).map(parseInterface);
-  const ips = objectsOf(object["ips"], "prevResult.ips", findings).flatMap((ip, index) => {
-    const path = `prevResult.ips[${index}]`;
-    return parseIp(ip, "address", path, interfaces.length, findings) ?? [];
-  });
+  const ips = objectsOf(object["ips"], "prevResult.ips", findings).flatMap(
+    (ip, index) => parseIp(ip, "address", `prevResult.ips[${index}]`, interfaces.length, findings) ?? [],
+  );
   return { interfaces, ips, routes: routesOf(object, "prevResult.routes", findings), dns: dnsOf(object) };
 }
 
 function parseOld(object: JsonObject, findings: Findings): CniResult {
   const ips: ResultIp[] = [];
   const routes: Route[] = [];
-  for (const [key, family] of [
-    ["ip4", 4],
-    ["ip6", 6],
-  ] as const) {
-    const part = object[key];
-    if (part === undefined || part === null) continue;
-    const path = `prevResult.${key}`;
+  for (const family of [4, 6] as const) {
+    const part = object[`ip${family}`] ?? undefined;
+    if (part === undefined) continue;
+    const path = `prevResult.ip${family}`;
     if (!isObject(part)) {
       findings.refuse(path, part, "write an object with ip");
       continue;
     }
     const ip = parseIp(part, "ip", path, 0, findings);
     if (ip !== undefined) ips.push(ip);
-    judgeFamily(ip, family, path, findings);
+    if (ip !== undefined && ip.address.address.family !== family) {
+      findings.refuse(`${path}.ip`, `${ip.address.address}`, `write an IPv${family} address`);
+    }
     routes.push(...routesOf(part, `${path}.routes`, findings));
   }
   return { interfaces: [], ips, routes, dns: dnsOf(object) };
@@ -80,20 +75,13 @@ function parseIp(
   return { address, ...(gateway && { gateway }), ...(known && { interface: index }) };
 }
 
-function judgeFamily(ip: ResultIp | undefined, family: Family, path: string, findings: Findings): void {
-  if (ip === undefined || ip.address.address.family === family) return;
-  findings.refuse(`${path}.ip`, `${ip.address.address}`, `write an IPv${family} address`);
-}
-
 function routesOf(object: JsonObject, path: string, findings: Findings): Route[] {
   return parseRoutes(objectsOf(object["routes"], path, findings), path, findings);
 }
 
 function parseInterface(object: JsonObject): ResultInterface {
-  const texts = (["mac", "sandbox", "socketPath", "pciID"] as const).flatMap((key) => {
-    const value = object[key];
-    return typeof value === "string" && value !== "" ? [[key, value] as const] : [];
-  });
+  const keys = ["mac", "sandbox", "socketPath", "pciID"];
+  const texts = keys.flatMap((key) => (textOf(object[key]) === "" ? [] : [[key, object[key]]]));
   const mtu = object["mtu"];
   return {
     name: textOf(object["name"]),

@@ -49,14 +49,8 @@ function listed(pod: SelectingPod, annotation: string): Selection[] {
   return elements.map((element, index) => {
     if (element === undefined || element.name === "")
       throw unreadable(pod, annotation, `its element ${index} has no name`);
-    return {
-      namespace: element.namespace === "" ? pod.namespace : element.namespace,
-      name: element.name,
-      interfaceName: element.interfaceName === "" ? `net${index + 1}` : element.interfaceName,
-      ips: element.ips,
-      ...(element.mac !== undefined && { mac: element.mac }),
-      ...(element.claim !== undefined && { claim: element.claim }),
-    };
+    const namespace = element.namespace === "" ? pod.namespace : element.namespace;
+    return { ...element, namespace, interfaceName: element.interfaceName || `net${index + 1}` };
   });
 }
 
@@ -105,8 +99,6 @@ export function assertSelectable(pod: SelectingPod, { namespace, name }: Selecti
 }
 
 function unreadable(pod: SelectingPod, annotation: string, why: string): CniError {
-  return new CniError(
-    errorCodes.badConfiguration,
-    `the annotation ${annotation} of pod ${pod.namespace}/${pod.name} cannot be read: ${why}; correct it, and make the pod anew.`,
-  );
+  const message = `the annotation ${annotation} of pod ${pod.namespace}/${pod.name} cannot be read: ${why}; correct it, and make the pod anew.`;
+  return new CniError(errorCodes.badConfiguration, message);
 }

@@ -40,7 +40,6 @@ export interface StaticInputs {
 /** One address that is asked for by number, as text. */
 interface Ask {
   readonly source: StaticSource;
-  /** For the error: where exactly it stands. */
   readonly key: string;
   /** An address, or address/length. */
   readonly text: string;

@@ -13,10 +13,8 @@ export function parseVersion(value: unknown): SpecVersion {
   if (value === undefined || value === null || value === "") return "0.1.0";
   const version = specVersions.find((known) => known === value);
   if (version !== undefined) return version;
-  throw new CniError(
-    errorCodes.incompatibleVersion,
-    `cniVersion is ${JSON.stringify(value)}, which is not supported: write one of ${specVersions.join(", ")}.`,
-  );
+  const message = `cniVersion is ${JSON.stringify(value)}, which is not supported: write one of ${specVersions.join(", ")}.`;
+  throw new CniError(errorCodes.incompatibleVersion, message);
 }
 
 export function atLeast(version: SpecVersion, floor: SpecVersion): boolean {
@@ -33,10 +31,8 @@ export type Command = (typeof commands)[number];
  */
 export function assertCheckable(version: SpecVersion): void {
   if (atLeast(version, "0.4.0")) return;
-  throw new CniError(
-    errorCodes.incompatibleVersion,
-    `CNI_COMMAND is CHECK, which cniVersion ${version} does not have: set cniVersion to 0.4.0 or later.`,
-  );
+  const message = `CNI_COMMAND is CHECK, which cniVersion ${version} does not have: set cniVersion to 0.4.0 or later.`;
+  throw new CniError(errorCodes.incompatibleVersion, message);
 }
 
 /** Answers in the version that was asked in; in our latest where we do not speak that one, since this reply tells so. */

@@ -54,7 +54,6 @@ export async function perform<R>(
   }
 }
 
-/** The body as one JSON value. */
 export async function readJson(response: ApiResponse, signal: AbortSignal): Promise<unknown> {
   return JSON.parse(await readText(response.body, signal));
 }

@@ -194,8 +194,7 @@ export class Elector {
 
   #lost(why: string): LeadershipLostError {
     const { namespace, name, identity } = this.#options;
-    return new LeadershipLostError(
-      `"${identity}" lost the lease ${namespace}/${name}: ${why}. The process should exit.`,
-    );
+    const message = `"${identity}" lost the lease ${namespace}/${name}: ${why}. The process should exit.`;
+    return new LeadershipLostError(message);
   }
 }

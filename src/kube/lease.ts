@@ -16,13 +16,7 @@ export interface Lease extends KubeObject {
   };
 }
 
-const leases = defineResource<Lease>({
-  group: "coordination.k8s.io",
-  version: "v1",
-  plural: "leases",
-  kind: "Lease",
-  namespaced: true,
-});
+const leases = defineResource<Lease>({ group: "coordination.k8s.io", version: "v1", kind: "Lease", namespaced: true });
 
 export interface LeaseLockOptions {
   readonly client: KubeClient;

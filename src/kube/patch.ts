@@ -15,7 +15,6 @@ export type Patch =
   /** Server-side apply: the whole of what this field manager wants. It must be named in the options. */
   | { readonly type: "apply"; readonly body: object; readonly force?: boolean };
 
-/** Key: the kind of patch. */
 export const patchTypes: Readonly<Record<Patch["type"], string>> = {
   json: "application/json-patch+json",
   merge: "application/merge-patch+json",

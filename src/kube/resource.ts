@@ -12,8 +12,11 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly example?: T;
 }
 
-export function defineResource<T extends KubeObject>(description: Omit<Resource, "example">): Resource<T> {
-  return Object.freeze({ ...description });
+type Description = Omit<Resource, "example" | "plural"> & { readonly plural?: string };
+
+/** The plural is the kind in small letters with an "s", unless it is given. */
+export function defineResource<T extends KubeObject>(description: Description): Resource<T> {
+  return Object.freeze({ plural: `${description.kind.toLowerCase()}s`, ...description });
 }
 
 export function apiVersionOf(resource: Resource): string {
@@ -51,12 +54,10 @@ export function pathOf(resource: Resource, { namespace, name, subresource }: Obj
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Appends the values that are set. */
 export function withQuery(path: string, query: Query): string {
-  const pairs: string[] = [];
-  for (const [key, value] of Object.entries(query)) {
-    if (value !== undefined) pairs.push(`${key}=${encodeURIComponent(value)}`);
-  }
+  const pairs = Object.entries(query).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${key}=${encodeURIComponent(value)}`],
+  );
   return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
 }
 

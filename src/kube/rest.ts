@@ -41,7 +41,6 @@ export interface Scope {
 export interface ListOptions extends CallOptions, Scope {
   /** Objects per page; 0: all in one answer. */
   readonly pageSize?: number;
-  /** Objects come without their managedFields. */
   readonly dropManagedFields?: boolean;
   readonly resourceVersion?: string;
 }
@@ -49,7 +48,6 @@ export interface ListOptions extends CallOptions, Scope {
 export interface WatchOptions extends CallOptions, Scope {
   readonly resourceVersion: string;
   readonly timeoutSeconds?: number;
-  /** Silence after which the watch fails; see cache/watch.ts. */
   readonly idleMs?: number;
   readonly onOpen?: () => void;
 }

@@ -2,10 +2,11 @@
 //
 // Promised: a definition of others is passed over; one of ours that cannot be read is handed over as such, with the reason.
 import { CniError } from "../error.ts";
+import { isObject } from "../json.ts";
 import { type IpamConfig, parseIpamConfig } from "./ipam-config.ts";
 import { parseNetwork } from "./network.ts";
+import { isOurs } from "./persistence.ts";
 
-/** The object, as far as it is read here. */
 export interface DefinitionObject {
   readonly metadata: {
     readonly namespace?: string | undefined;
@@ -24,7 +25,6 @@ export interface Definition {
   readonly config: IpamConfig;
   /** What it asks for and does not get, each a sentence. */
   readonly warnings: readonly string[];
-  /** Where its pools are. */
   readonly poolNamespace: string;
 }
 
@@ -41,7 +41,7 @@ export function readDefinitions(objects: Iterable<DefinitionObject>, systemNames
     const { namespace = "", name = "" } = object.metadata;
     const key = namespace === "" ? name : `${namespace}/${name}`;
     const text = object.spec?.config ?? "";
-    if (!isOurs(text)) continue;
+    if (!hasOurs(text)) continue;
     try {
       const { config, warnings } = parseIpamConfig(parseNetwork(text));
       const poolNamespace = config.poolNamespace === "nad" ? namespace : systemNamespace;
@@ -55,17 +55,13 @@ export function readDefinitions(objects: Iterable<DefinitionObject>, systemNames
 }
 
 /** Whether some plugin of the text has an ipam of ours; what is no JSON is nobody's. */
-function isOurs(text: string): boolean {
+function hasOurs(text: string): boolean {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch {
     return false;
   }
-  const { plugins } = (parsed ?? {}) as { plugins?: unknown };
-  const all = Array.isArray(plugins) ? (plugins as unknown[]) : [parsed];
-  return all.some((plugin) => {
-    const type = (plugin as { ipam?: { type?: unknown } } | null)?.ipam?.type;
-    return type === "holdfast" || type === "whereabouts";
-  });
+  const plugins = isObject(parsed) && Array.isArray(parsed["plugins"]) ? (parsed["plugins"] as unknown[]) : [parsed];
+  return plugins.some((plugin) => isObject(plugin) && isOurs(plugin));
 }

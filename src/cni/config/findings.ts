@@ -18,7 +18,6 @@ export class Findings {
   readonly notices: Problem[] = [];
   /** Whether the value of this key is a secret: it comes from a file of the node, and the error goes to whoever named the file. */
   readonly conceals: (key: string) => boolean;
-  /** How many problems there are beyond those listed. */
   #unlisted = 0;
 
   constructor(strict: boolean | undefined, conceals: (key: string) => boolean = () => false) {
@@ -76,7 +75,6 @@ export class Findings {
     }
   }
 
-  /** Throws one error for all problems, if there are any. */
   settle(code: ErrorCode, subject: string): void {
     if (this.problems.length > 0) throw errorOfProblems(code, subject, this.problems, this.#unlisted);
   }

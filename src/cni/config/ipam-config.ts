@@ -46,12 +46,9 @@ export interface IpamConfig extends Settings {
   readonly dns: Dns;
 }
 
-export interface Parsed {
+/** With the warnings and notices of Findings. */
+export interface Parsed extends Readonly<Record<"warnings" | "notices", readonly Problem[]>> {
   readonly config: IpamConfig;
-  /** What was asked for and is not done. */
-  readonly warnings: readonly Problem[];
-  /** What has no effect here, and harms nobody. */
-  readonly notices: readonly Problem[];
 }
 
 export interface FlatFile {

@@ -12,7 +12,6 @@ export interface Key {
   readonly unused?: string;
 }
 
-/** Key: the name as it is written in JSON. */
 export type Keys = Readonly<Record<string, Key>>;
 
 const noLease = "there is no lease to tune: an address is taken by writing its own record";

@@ -6,7 +6,7 @@ import { CniError, errorCodes } from "../error.ts";
 import { isObject, type JsonObject, kindOf, parseJsonObject, show } from "../json.ts";
 import { parseVersion, type SpecVersion } from "../version.ts";
 import { type Overlay, overlayOf } from "./overlay.ts";
-import { type Persistence, persistenceIn } from "./persistence.ts";
+import { isOurs, type Persistence, persistenceIn } from "./persistence.ts";
 
 export interface NetworkConfig {
   readonly cniVersion: SpecVersion;
@@ -19,15 +19,12 @@ export interface NetworkConfig {
   readonly prevResult?: JsonObject;
   /** Where it is one of OVN's networks: what it says of its subnets. */
   readonly overlay?: Overlay;
-  /** Whether addresses may stay with virtual machines. */
   readonly persistence: Persistence;
   /** The plugin declares the capability `ips`: pods may ask for addresses by number. */
   readonly declaresIps: boolean;
   /** The whole plugin object: GC reads its attachments from it. */
   readonly plugin: JsonObject;
 }
-
-const types: ReadonlySet<unknown> = new Set(["holdfast", "whereabouts"]);
 
 /** CNI 1.1.0, section 1: what a network's name is made of. */
 const namePattern = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
@@ -60,7 +57,7 @@ function pluginOf(list: JsonObject): JsonObject {
   if (!Array.isArray(plugins) || !plugins.every(isObject)) {
     throw bad(`plugins is ${show(plugins)}: write a list of plugin objects.`);
   }
-  const ours = plugins.filter((plugin) => isObject(plugin["ipam"]) && types.has(plugin["ipam"]["type"]));
+  const ours = plugins.filter(isOurs);
   const [plugin, another] = ours;
   if (plugin === undefined) {
     throw bad('none of plugins has an ipam.type of "holdfast" or "whereabouts": this list is not for us.');
@@ -78,13 +75,12 @@ function nameOf(value: unknown): string {
 function ipamOf(plugin: JsonObject, name: string): JsonObject {
   const ipam = plugin["ipam"];
   const where = name === "" ? "" : ` of the network ${name}`;
-  if (ipam === undefined || ipam === null) {
-    throw bad(`ipam${where} is missing: write an object with "type": "holdfast" and a range.`);
+  if (!isObject(ipam)) {
+    const what = kindOf(ipam ?? undefined);
+    throw bad(`ipam${where} is ${what}: write an object with "type": "holdfast" and a range.`);
   }
-  if (!isObject(ipam))
-    throw bad(`ipam${where} is ${kindOf(ipam)}: write an object with "type": "holdfast" and a range.`);
   const type = ipam["type"];
-  if (types.has(type)) return ipam;
+  if (isOurs(plugin)) return ipam;
   throw bad(`ipam.type${where} is ${show(type)}: write "holdfast" ("whereabouts" is accepted too).`);
 }
 

@@ -33,7 +33,6 @@ export interface OverlayUse {
   readonly allowsPersistence: boolean;
   /** The `ipam` object has ranges of its own. */
   readonly hasRanges: boolean;
-  /** Or addresses. */
   readonly hasAddresses: boolean;
 }
 

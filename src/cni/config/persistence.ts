@@ -1,5 +1,6 @@
-// Whether a network attachment definition lets addresses stay with virtual machines, and what it is called: read of every definition, also of those whose
-// addresses others give, since their claims are made here too. Pure and lenient: what cannot be read allows nothing, with the reason.
+// Whether a network attachment definition lets addresses stay with virtual machines, and what it is called: read of every
+// definition, also where others give the addresses, since its claims are made here too. Pure and lenient: what cannot be
+// read allows nothing, with the reason.
 //
 // Promised: for a definition that is ours, the parser of configurations (ipam-config.ts) says the same, from the same rule (overlay.ts).
 import { isObject, type JsonObject, kindOf, show } from "../json.ts";
@@ -14,17 +15,16 @@ export interface Persistence {
   readonly isPrimary: boolean;
   /** Our IPAM gives its addresses. */
   readonly isOurs: boolean;
-  /** In a sentence why it is not allowed although it is asked for, or why the text cannot be read; empty: nothing is wrong. */
+  /** Why it is not allowed although it is asked for, or why the text cannot be read; empty: nothing is wrong. */
   readonly problem: string;
   /** The same, by key and value, where the text could be read. */
   readonly fault?: Fault;
 }
 
 const nothing: Persistence = { network: "", isAllowed: false, isPrimary: false, isOurs: false, problem: "" };
-const ourTypes: ReadonlySet<unknown> = new Set(["holdfast", "whereabouts"]);
 const key = "allowPersistentIPs";
 
-/** What a version of a definition says: there may be thousands, and they are asked for all the time. One that nobody has any more takes its reading along. */
+/** By version of a definition, asked for all the time; one that nobody has any more takes its reading along. */
 const readings = new WeakMap<object, Persistence>();
 
 /** Of a network attachment definition that does not change any more. */
@@ -46,11 +46,10 @@ export function persistenceOf(text: string): Persistence {
   return isObject(whole) ? persistenceIn(whole) : { ...nothing, problem: "its config is no object" };
 }
 
-/** Of one plugin, or of a list. */
 export function persistenceIn(whole: JsonObject): Persistence {
   const listed = Array.isArray(whole["plugins"]) ? whole["plugins"].filter(isObject) : [];
   const plugins = listed.length > 0 ? listed : [whole];
-  const ours = plugins.find(({ ipam }) => isObject(ipam) && ourTypes.has(ipam["type"]));
+  const ours = plugins.find(isOurs);
   const network = [whole, ...(ours === undefined ? plugins : [ours])].map(nameOf).find((name) => name !== "") ?? "";
   const isPrimary = plugins.some((each) => keyOf(each, "role") === "primary");
   const wishes = [whole, ...plugins].flatMap(wishesOf);
@@ -63,6 +62,11 @@ export function persistenceIn(whole: JsonObject): Persistence {
     problem: fault === undefined ? "" : `${fault.key} is ${show(fault.value)}: ${fault.reason}`,
     ...(fault && { fault }),
   };
+}
+
+/** Our IPAM gives the addresses of this plugin. */
+export function isOurs({ ipam }: JsonObject): boolean {
+  return isObject(ipam) && (ipam["type"] === "holdfast" || ipam["type"] === "whereabouts");
 }
 
 /** Beside the plugin's own keys, where OVN-Kubernetes has it, or in its ipam. */

@@ -16,36 +16,28 @@ export function parseRanges(
   overlay?: Overlay,
 ): IpamRange[] {
   const entries: { readonly path: string; readonly range: IpamRange }[] = [];
-  const l3 = ipam["enable_l3"] === true;
   if (typeof ipam["range"] === "string" && ipam["range"] !== "") {
     // The list of picks is shared out below: it may name addresses of several ranges.
     const range = parseIpamRange({ ...ipam, pick_addresses: [] }, { path: "ipam.", top: true }, findings);
     if (range !== undefined) entries.push({ path: "ipam.", range });
   } else refuseLonely(ipam, overlay, findings);
-  const own = ((ipam["ipRanges"] ?? []) as readonly JsonObject[]).map((object, index) => {
-    return { path: `ipam.ipRanges[${index}].`, object };
-  });
+  const ipRanges = (ipam["ipRanges"] ?? []) as readonly JsonObject[];
+  const own = ipRanges.map((object, index) => ({ path: `ipam.ipRanges[${index}].`, object }));
   const list = overlay === undefined ? own : [...own, ...overlayRanges(overlay, findings)];
   if (list.length > maxRanges) {
-    findings.refuse(
-      overlay === undefined ? "ipam.ipRanges" : "subnets",
-      list.length,
-      `an interface gets one address from each; write ${maxRanges} at most`,
-    );
+    const reason = `an interface gets one address from each; write ${maxRanges} at most`;
+    findings.refuse(overlay === undefined ? "ipam.ipRanges" : "subnets", list.length, reason);
     return [];
   }
   const { node_slice_size, floating_slice_size } = ipam;
-  const sizes = { node_slice_size, floating_slice_size };
+  const forAll = { enable_l3: ipam["enable_l3"] === true, node_slice_size, floating_slice_size };
   for (const { path, object } of list) {
-    const range = parseIpamRange({ enable_l3: l3, ...sizes, ...object }, { path, top: false }, findings);
+    const range = parseIpamRange({ ...forAll, ...object }, { path, top: false }, findings);
     if (range !== undefined) entries.push({ path, range: judgePicks(range, path, findings) });
   }
   judgeCount(entries, version, findings);
-  return sharePicks(
-    ipam,
-    entries.map((entry) => entry.range),
-    findings,
-  );
+  const ranges = entries.map(({ range }) => range);
+  return sharePicks(ipam, ranges, findings);
 }
 
 /** Ends and excludes without the range they belong to: whereabouts drops them. */
@@ -53,12 +45,10 @@ function refuseLonely(ipam: JsonObject, overlay: Overlay | undefined, findings: 
   for (const key of ["range_start", "range_end", "exclude"]) {
     const value = ipam[key];
     if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0)) continue;
-    const reason =
-      overlay === undefined
-        ? "it belongs to ipam.range, which is missing; move it into the ipRanges entry that it is for"
-        : "the ranges are those of subnets; write excludeSubnets beside them";
-    if (overlay === undefined) findings.dislike(`ipam.${key}`, value, reason, "it is ignored");
-    else findings.disallow(`ipam.${key}`, value, reason, "it is ignored");
+    const lonely = "it belongs to ipam.range, which is missing; move it into the ipRanges entry that it is for";
+    const beside = "the ranges are those of subnets; write excludeSubnets beside them";
+    if (overlay === undefined) findings.dislike(`ipam.${key}`, value, lonely, "it is ignored");
+    else findings.disallow(`ipam.${key}`, value, beside, "it is ignored");
   }
 }
 

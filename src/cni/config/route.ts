@@ -4,7 +4,7 @@ import { type Cidr, parseCidr } from "../../net/prefix.ts";
 import { type JsonObject, textOf } from "../json.ts";
 import type { Findings } from "./findings.ts";
 
-/** Attributes of CNI 1.1.0. They are passed on in every version: libcni reads them in all, and whereabouts prints them in all. */
+/** Attributes of CNI 1.1.0, passed on in every version: libcni reads them in all, and whereabouts prints them in all. */
 const attributes = ["mtu", "advmss", "priority", "table", "scope"] as const;
 
 type RouteAttributes = Readonly<Partial<Record<(typeof attributes)[number], number>>>;
@@ -26,7 +26,6 @@ export function parseRoutes(list: readonly JsonObject[], path: string, findings:
   return list.flatMap((object, index) => parseRoute(object, `${path}[${index}]`, findings) ?? []);
 }
 
-/** Undefined where `findings` has got a problem for it. */
 function parseRoute(object: JsonObject, path: string, findings: Findings): Route | undefined {
   const dstText = textOf(object["dst"]);
   const dst = findings.attempt(`${path}.dst`, object["dst"], () => parseCidr(dstText, { unmap: true }));
@@ -36,21 +35,17 @@ function parseRoute(object: JsonObject, path: string, findings: Findings): Route
     const reason = `it has host bits, which the kernel refuses in a route; write ${dst.prefix}`;
     findings.dislike(`${path}.dst`, dstText, reason, "it is passed on as it is");
   }
-  const numbers = attributes.flatMap((name) => {
-    const value = object[name];
-    return typeof value === "number" ? [[name, value] as const] : [];
-  });
-  return { dst, ...(gw === undefined ? {} : { gw }), ...Object.fromEntries(numbers) };
+  const numbers = attributes.flatMap((name) => (typeof object[name] === "number" ? [[name, object[name]]] : []));
+  return { dst, ...(gw && { gw }), ...Object.fromEntries(numbers) };
 }
 
-/** One that may be left out. */
 export function optionalAddress(value: unknown, path: string, findings: Findings): Address | undefined {
   const text = textOf(value);
   return text === "" ? undefined : findings.attempt(path, text, () => parseAddress(text, { unmap: true }));
 }
 
 export function formatRoute({ dst, gw, ...rest }: Route): JsonObject {
-  return { dst: formatCidr(dst), ...(gw === undefined ? {} : { gw: `${gw}` }), ...rest };
+  return { dst: formatCidr(dst), ...(gw && { gw: `${gw}` }), ...rest };
 }
 
 export function formatCidr({ address, prefix }: Cidr): string {

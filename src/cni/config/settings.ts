@@ -40,7 +40,7 @@ export function parseSettings(ipam: JsonObject, ranges: readonly IpamRange[], fi
     poolNaming: parsePoolNaming(ipam, findings),
     poolNamespace: parseChoice(ipam, "pool_namespace", ["cluster", "nad"], findings),
     sticky: parseChoice(ipam, "sticky", ["none", "statefulset"], findings),
-    ...(cooldownMs === undefined ? {} : { cooldownMs }),
+    ...(cooldownMs !== undefined && { cooldownMs }),
     probe: ipam["probe"] === true,
   };
 }
@@ -58,11 +58,8 @@ function parseNetworkName(ipam: JsonObject, findings: Findings): string {
 function parsePoolNaming(ipam: JsonObject, findings: Findings): PoolNaming {
   const naming = parseChoice(ipam, "pool_naming", poolNamings, findings);
   if (naming === "network" && textOf(ipam["network_name"]) === "") {
-    findings.refuse(
-      "ipam.pool_naming",
-      naming,
-      "it names pools by network_name: set network_name, or write whereabouts",
-    );
+    const how = "it names pools by network_name: set network_name, or write whereabouts";
+    findings.refuse("ipam.pool_naming", naming, how);
   }
   return naming;
 }

@@ -31,21 +31,13 @@ export function shapeOf(object: JsonObject, keys: Keys, before: string, findings
     const name = nameOf(written, keys);
     if (name === undefined) {
       if (findings.conceals(path)) continue;
-      findings.dislike(
-        path,
-        value,
-        `there is no such key${findings.full ? "" : suggestion(written, keys)}; remove it`,
-        "it is ignored",
-      );
+      const reason = `there is no such key${findings.full ? "" : suggestion(written, keys)}; remove it`;
+      findings.dislike(path, value, reason, "it is ignored");
       continue;
     }
     if (Object.hasOwn(result, name)) {
-      findings.dislike(
-        path,
-        value,
-        `${before}${name} is given twice, in different case; keep one`,
-        "the last one counts",
-      );
+      const reason = `${before}${name} is given twice, in different case; keep one`;
+      findings.dislike(path, value, reason, "the last one counts");
     }
     if (value === null) continue;
     const shaped = valueOf(value, keys[name]!, path, findings);
@@ -56,11 +48,8 @@ export function shapeOf(object: JsonObject, keys: Keys, before: string, findings
 
 function valueOf(value: unknown, key: Key, path: string, findings: Findings): unknown {
   if (!fits[key.type](value)) {
-    findings.refuse(
-      path,
-      path.endsWith("password") ? "(hidden)" : value,
-      `it is ${kindOf(value)}; write ${wanted[key.type]}`,
-    );
+    const reason = `it is ${kindOf(value)}; write ${wanted[key.type]}`;
+    findings.refuse(path, path.endsWith("password") ? "(hidden)" : value, reason);
     return undefined;
   }
   if (key.unused !== undefined && !isZero(value)) findings.note(path, `has no effect: ${key.unused}`);

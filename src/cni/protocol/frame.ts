@@ -21,7 +21,6 @@ export interface Request {
 export interface Reply {
   /** What the shim exits with: 0 for success, else 1 to 255. */
   readonly exitStatus: number;
-  /** What the shim prints, byte for byte. */
   readonly stdout: Uint8Array;
 }
 
@@ -33,9 +32,7 @@ type FrameErrorCode =
   | "too-large"
   | "bad-environment"
   | "bad-status"
-  /** Bytes after the end. */
   | "trailing-bytes"
-  /** The other side closed before the end. */
   | "truncated";
 
 /** What is wrong with a frame. The connection is of no use any more: answer if you can, then close it. */
@@ -135,10 +132,8 @@ function assertMagic(header: Uint8Array): void {
     const bytes = Array.from(header.subarray(0, 4), (byte) => byte.toString(16).padStart(2, "0"));
     if (index < 3)
       throw new FrameError("bad-magic", `this is no request of Holdfast: its first bytes are ${bytes.join(" ")}.`);
-    throw new FrameError(
-      "bad-version",
-      `the request is of version ${header[index]}, this side speaks ${version}: run \`holdfast cni install\` of the daemon's release.`,
-    );
+    const message = `the request is of version ${header[index]}, this side speaks ${version}: run \`holdfast cni install\` of the daemon's release.`;
+    throw new FrameError("bad-version", message);
   }
 }
 

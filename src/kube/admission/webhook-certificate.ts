@@ -14,13 +14,7 @@ interface Secret extends KubeObject {
   data?: Record<string, string>;
 }
 
-const secrets = defineResource<Secret>({
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-});
+const secrets = defineResource<Secret>({ group: "", version: "v1", kind: "Secret", namespaced: true });
 
 export interface WebhookCertificateOptions {
   readonly client: KubeClient;

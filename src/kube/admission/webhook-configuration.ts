@@ -9,14 +9,11 @@ interface WebhookConfiguration extends KubeObject {
   webhooks?: { clientConfig: { caBundle?: string } }[];
 }
 
-const configuration = (kind: string) => {
-  const place = { group: "admissionregistration.k8s.io", version: "v1", namespaced: false };
-  return defineResource<WebhookConfiguration>({ ...place, plural: `${kind.toLowerCase()}s`, kind });
-};
+const place = { group: "admissionregistration.k8s.io", version: "v1", namespaced: false };
 
 export const webhookConfigurations = {
-  validating: configuration("ValidatingWebhookConfiguration"),
-  mutating: configuration("MutatingWebhookConfiguration"),
+  validating: defineResource<WebhookConfiguration>({ ...place, kind: "ValidatingWebhookConfiguration" }),
+  mutating: defineResource<WebhookConfiguration>({ ...place, kind: "MutatingWebhookConfiguration" }),
 } as const;
 
 const maxRounds = 5;

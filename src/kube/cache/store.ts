@@ -9,7 +9,6 @@ type IndexFunction<T extends KubeObject> = (object: DeepReadonly<T>) => readonly
 
 export type Indexes<T extends KubeObject> = Readonly<Record<string, IndexFunction<T>>>;
 
-/** What readers may do. */
 export interface Cache<T extends KubeObject> {
   readonly size: number;
   get(key: ObjectKey): DeepReadonly<T> | undefined;

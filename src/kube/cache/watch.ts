@@ -17,7 +17,6 @@ interface WatchLimits {
   readonly openMs: number;
   /** Silence after which the peer is taken for dead. Bookmarks break the silence about once a minute. */
   readonly idleMs: number;
-  /** The server follows the request. */
   readonly onOpen?: (() => void) | undefined;
 }
 

@@ -61,9 +61,8 @@ export function execCredentials(
 
 function check({ apiVersion, command, interactiveMode }: ExecSettings): void {
   if (apiVersion === undefined || !versions.includes(apiVersion)) {
-    throw new ConfigError(
-      `The plugin "${command}" speaks ${apiVersion ?? "no apiVersion"}; known are ${versions.join(" and ")}.`,
-    );
+    const message = `The plugin "${command}" speaks ${apiVersion ?? "no apiVersion"}; known are ${versions.join(" and ")}.`;
+    throw new ConfigError(message);
   }
   if (interactiveMode === "Always") {
     throw new ConfigError(`The plugin "${command}" needs a terminal (interactiveMode: Always); there is none here.`);

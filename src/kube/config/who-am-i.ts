@@ -8,13 +8,8 @@ interface SelfReview extends KubeObject {
   status?: { userInfo?: { username?: string } };
 }
 
-const selfReviews = defineResource<SelfReview>({
-  group: "authentication.k8s.io",
-  version: "v1",
-  plural: "selfsubjectreviews",
-  kind: "SelfSubjectReview",
-  namespaced: false,
-});
+const place = { group: "authentication.k8s.io", version: "v1", namespaced: false };
+const selfReviews = defineResource<SelfReview>({ ...place, kind: "SelfSubjectReview" });
 
 /** Undefined where the server does not say. */
 export async function whoAmI(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {

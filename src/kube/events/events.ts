@@ -24,13 +24,7 @@ interface EventObject extends KubeObject {
   reportingInstance: string;
 }
 
-const events = defineResource<EventObject>({
-  group: "",
-  version: "v1",
-  plural: "events",
-  kind: "Event",
-  namespaced: true,
-});
+const events = defineResource<EventObject>({ group: "", version: "v1", kind: "Event", namespaced: true });
 
 export interface EventRecorderOptions {
   readonly client: KubeClient;

@@ -82,7 +82,6 @@ export class HealthServer {
   }
 }
 
-/** The port it listens on, once it does. */
 export async function listening(
   server: NetServer,
   { host, port = 0 }: { readonly host?: string | undefined; readonly port?: number | undefined },

@@ -9,7 +9,6 @@ import { type Checks, HealthServer } from "./health.ts";
 import type { KubeMetrics } from "./metrics.ts";
 import { type Runnable, runStages } from "./stages.ts";
 
-/** What the manager needs of an informer, whatever its kind. */
 type AnyInformer = Pick<Informer<KubeObject>, "run" | "synced" | "hasSynced" | "lastError"> & {
   readonly resource: { readonly kind: string };
 };

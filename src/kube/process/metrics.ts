@@ -61,7 +61,6 @@ export class KubeMetrics {
     this.#metrics.leading.set({ name }, leads ? 1 : 0);
   }
 
-  /** The text that Prometheus scrapes, and its content type. */
   async expose(): Promise<{ readonly text: string; readonly contentType: string }> {
     return { text: await this.#registry.metrics(), contentType: this.#registry.contentType };
   }

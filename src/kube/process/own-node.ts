@@ -25,9 +25,8 @@ interface Node extends KubeObject {
   status?: { conditions?: Condition[]; addresses?: object[] };
 }
 
-const core = { group: "", version: "v1" };
-const nodes = defineResource<Node>({ ...core, plural: "nodes", kind: "Node", namespaced: false });
-const pods = defineResource<KubeObject>({ ...core, plural: "pods", kind: "Pod", namespaced: true });
+const nodes = defineResource<Node>({ group: "", version: "v1", kind: "Node", namespaced: false });
+const pods = defineResource<KubeObject>({ group: "", version: "v1", kind: "Pod", namespaced: true });
 
 export interface OwnNodeOptions {
   readonly client: KubeClient;

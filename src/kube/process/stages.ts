@@ -76,7 +76,6 @@ function start(runnable: Runnable, signal: AbortSignal, failure: AbortController
   return { name: runnable.name, ready, ended, isOver: () => over };
 }
 
-/** The names of those that did not end. */
 async function endWithin(members: readonly Running[], leftMs: number, clock: Clock): Promise<string[]> {
   const done = new AbortController();
   const timeUp = sleep(clock, leftMs, done.signal);

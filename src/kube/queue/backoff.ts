@@ -24,7 +24,6 @@ export class Backoff {
     this.#nextMs = settings.firstMs;
   }
 
-  /** How long to wait after the failure that happened just now. */
   next(): number {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#lastMs >= this.#settings.resetAfterMs) this.#nextMs = this.#settings.firstMs;

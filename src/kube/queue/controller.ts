@@ -30,7 +30,6 @@ export type Outcome = "success" | "requeue-after" | "error";
 
 export interface ControllerObserver extends QueueObserver {
   reconciled?(outcome: Outcome, durationMs: number): void;
-  /** Workers at work. */
   busy?(workers: number): void;
   depth?(keys: number): void;
 }
@@ -58,7 +57,6 @@ export class Controller {
   #busy = 0;
   /** When the event loop last had its turn for this controller. */
   #breathedMs = Number.NEGATIVE_INFINITY;
-  /** Under way. */
   #breath: Promise<void> | undefined;
 
   constructor(options: ControllerOptions) {
@@ -152,7 +150,6 @@ export class Controller {
     this.#breath = undefined;
   }
 
-  /** The one switch from a result to what happens to the key. */
   async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
     const { reconcile, reconcileTimeoutMs, onError } = this.#options;
     const clock = this.#clock;

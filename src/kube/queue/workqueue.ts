@@ -159,9 +159,8 @@ export class Workqueue {
   #admit(key: ObjectKey): void {
     if (this.#closed || this.length + this.#waiting.size < this.#options.maxKeys) return;
     if (this.#queue.has(key) || this.#behind.has(key) || this.#processing.has(key) || this.#waiting.has(key)) return;
-    throw new QueueFullError(
-      `The queue holds ${this.#options.maxKeys} keys: "${key}" was not added. Do the keys name objects?`,
-    );
+    const message = `The queue holds ${this.#options.maxKeys} keys: "${key}" was not added. Do the keys name objects?`;
+    throw new QueueFullError(message);
   }
 
   #handOut(): void {

@@ -23,7 +23,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
 
-import { type FoundFile, InstallError, type Step, type WantedFile } from "./plan.ts";
+import { type FoundFile, InstallError, messageOf, type Step, type WantedFile } from "./plan.ts";
 
 /** As many as the kernel follows (path_resolution(7)). */
 const linksLimit = 40;
@@ -55,11 +55,8 @@ export class Disk {
       else if (step.kind === "remove") rmSync(this.resolve(step.path), { force: true });
     } catch (error) {
       if (error instanceof InstallError) throw error;
-      throw new InstallError(
-        "unwritable",
-        `${this.resolve(path)} cannot be written (${messageOf(error)}): run this as root, on a file system that can be written; what was there before is still there.`,
-        { cause: error },
-      );
+      const message = `${this.resolve(path)} cannot be written (${messageOf(error)}): run this as root, on a file system that can be written; what was there before is still there.`;
+      throw new InstallError("unwritable", message, { cause: error });
     }
   }
 
@@ -135,8 +132,4 @@ function syncFolder(folder: string): void {
 
 function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

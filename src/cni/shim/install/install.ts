@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 
 import { Disk } from "./disk.ts";
-import { InstallError, planInstall, type Step } from "./plan.ts";
+import { InstallError, messageOf, planInstall, type Step } from "./plan.ts";
 import { type Shim, wishOf } from "./wish.ts";
 
 export interface InstallOptions {
@@ -64,10 +64,10 @@ async function chooseShim(options: InstallOptions, shims: ShimSource, say: (line
     );
   }
   const launcher = await fallbackLauncher(shims);
-  if (options.node !== undefined) return { kind: "fallback", launcher, nodePath: options.node, nodeContent: undefined };
-  if (options.root === "/") return { kind: "fallback", launcher, nodePath: process.execPath, nodeContent: undefined };
+  const nodePath = options.node ?? (options.root === "/" ? process.execPath : undefined);
   // The host cannot see this container's Node: it comes along.
-  return { kind: "fallback", launcher, nodePath: undefined, nodeContent: readFileSync(process.execPath) };
+  const nodeContent = nodePath === undefined ? readFileSync(process.execPath) : undefined;
+  return { kind: "fallback", launcher, nodePath, nodeContent };
 }
 
 /** The shim, or a sentence that says why it is none. */
@@ -78,7 +78,7 @@ async function nativeShim(shims: ShimSource): Promise<Shim | string> {
     if (why === undefined) return { kind: "native", content: readFileSync(path) };
     return `${path} does not run here (${why}).`;
   } catch (error) {
-    return `it cannot be built here (${error instanceof Error ? error.message : String(error)}).`;
+    return `it cannot be built here (${messageOf(error)}).`;
   }
 }
 
@@ -87,12 +87,8 @@ async function fallbackLauncher(shims: ShimSource): Promise<string> {
     const { path } = await shims({ native: false });
     return readFileSync(path, "utf8");
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new InstallError(
-      "no-shim",
-      `there is no plugin to install, and none can be built here (${why}): run tools/shim/main.ts when the image is made, with HOLDFAST_CACHE in it (docs/shim.md).`,
-      { cause },
-    );
+    const message = `there is no plugin to install, and none can be built here (${messageOf(cause)}): run tools/shim/main.ts when the image is made, with HOLDFAST_CACHE in it (docs/shim.md).`;
+    throw new InstallError("no-shim", message, { cause });
   }
 }
 
@@ -100,8 +96,8 @@ function readGiven(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new InstallError("unreadable", `${path} cannot be read (${why}): give a file that is there.`, { cause });
+    const message = `${path} cannot be read (${messageOf(cause)}): give a file that is there.`;
+    throw new InstallError("unreadable", message, { cause });
   }
 }
 
@@ -127,10 +123,8 @@ function assertRuns({ binDir, names }: InstallOptions, disk: Disk): void {
     const path = disk.resolve(posix.join(binDir, name));
     const why = whyNotRunning(path);
     if (why === undefined) continue;
-    throw new InstallError(
-      "does-not-run",
-      `${path} is installed but does not run (${why}): is it on a file system that is mounted noexec? Give another --bin-dir, and the same to the runtime.`,
-    );
+    const message = `${path} is installed but does not run (${why}): is it on a file system that is mounted noexec? Give another --bin-dir, and the same to the runtime.`;
+    throw new InstallError("does-not-run", message);
   }
 }
 

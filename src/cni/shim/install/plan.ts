@@ -15,8 +15,11 @@ type InstallErrorCode =
   | "does-not-run"
   | "no-shim";
 
-/** Why an installation was refused or could not be done. */
 export class InstallError extends CodedError<InstallErrorCode> {}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
 
 /** Who may have written what is at the path already. */
 export type Role =
@@ -29,16 +32,14 @@ export type Role =
   /** Of people, and any content will do: written where there is none. */
   | "default";
 
-export interface WantedFile {
-  readonly path: string;
-  readonly role: Role;
+export interface FoundFile {
   readonly content: Uint8Array;
   readonly mode: number;
 }
 
-export interface FoundFile {
-  readonly content: Uint8Array;
-  readonly mode: number;
+export interface WantedFile extends FoundFile {
+  readonly path: string;
+  readonly role: Role;
 }
 
 export type Step =
@@ -61,7 +62,6 @@ const backupSuffix = ".before-holdfast";
 /** Each is one forced replacement of another's file: more than these mean that two installers fight. */
 const backupsLimit = 10;
 
-/** `find` gives the file at a path, or undefined where there is none. */
 export function planInstall({ files, gone, force }: Wish, find: (path: string) => FoundFile | undefined): Step[] {
   const steps: Step[] = [];
   const foreign: string[] = [];
@@ -82,10 +82,8 @@ export function planInstall({ files, gone, force }: Wish, find: (path: string) =
     }
   }
   if (foreign.length > 0) {
-    throw new InstallError(
-      "foreign-file",
-      `${foreign.join(", ")} ${foreign.length === 1 ? "is" : "are"} not Holdfast's: nothing was changed. Give --force to replace; a backup (*${backupSuffix}) stays beside it.`,
-    );
+    const message = `${foreign.join(", ")} ${foreign.length === 1 ? "is" : "are"} not Holdfast's: nothing was changed. Give --force to replace; a backup (*${backupSuffix}) stays beside it.`;
+    throw new InstallError("foreign-file", message);
   }
   for (const path of gone) if (find(path) !== undefined) steps.push({ kind: "remove", path });
   return steps;
@@ -109,10 +107,8 @@ function backup(path: string, found: FoundFile, find: (path: string) => FoundFil
     if (earlier === undefined) return [{ kind: "backup", path, to }];
     if (equal(earlier.content, found.content)) return [{ kind: "keep", path: to, why: "is the backup" }];
   }
-  throw new InstallError(
-    "too-many-backups",
-    `${path} has ${backupsLimit} different backups (*${backupSuffix}*): another installer writes the same file again and again. Stop it, and remove the backups that you do not need.`,
-  );
+  const message = `${path} has ${backupsLimit} different backups (*${backupSuffix}*): another installer writes the same file again and again. Stop it, and remove the backups that you do not need.`;
+  throw new InstallError("too-many-backups", message);
 }
 
 function equal(one: Uint8Array, other: Uint8Array): boolean {

@@ -11,7 +11,6 @@ import { InstallError, type WantedFile, type Wish } from "./plan.ts";
 /** Every path is as the host sees it. */
 export interface Demand extends Pick<InstallOptions, "binDir" | "names" | "socket" | "spool" | "confDir" | "force"> {
   readonly shim: Shim;
-  /** A network configuration for the runtime. */
   readonly conf: { readonly name: string; readonly text: string } | undefined;
   /** For tools that read whereabouts' files: written as it is, with a flat file that points to it. */
   readonly whereaboutsKubeconfig: string | undefined;
@@ -76,10 +75,8 @@ function pluginOf({ binDir, shim }: Demand): Uint8Array {
 export function launcherOf(nodePath: string, script: string): string {
   const line = `#!${nodePath}`;
   if (/^\/\S*$/.test(nodePath) && bytes(line).length <= lineLimitBytes) return `${line}\n${script}`;
-  throw new InstallError(
-    "bad-path",
-    `the path of Node, ${JSON.stringify(nodePath)}, cannot stand in the first line of a script: it must be absolute, without white space, and have at most ${lineLimitBytes - 2} bytes. Give another with --node, for example a link.`,
-  );
+  const message = `the path of Node, ${JSON.stringify(nodePath)}, cannot stand in the first line of a script: it must be absolute, without white space, and have at most ${lineLimitBytes - 2} bytes. Give another with --node, for example a link.`;
+  throw new InstallError("bad-path", message);
 }
 
 function whereaboutsFiles(confDir: string, kubeconfig: string): WantedFile[] {
@@ -117,18 +114,14 @@ function confFile(confDir: string, { name, text }: { name: string; text: string 
 function assertName(name: string): void {
   const taken = [socketFile, spoolFile, nodeName];
   if (namePattern.test(name) && !taken.includes(name)) return;
-  throw new InstallError(
-    "bad-name",
-    `${JSON.stringify(name)} is no name for the plugin: give letters, digits, "_", "." and "-", and none of ${taken.join(", ")}.`,
-  );
+  const message = `${JSON.stringify(name)} is no name for the plugin: give letters, digits, "_", "." and "-", and none of ${taken.join(", ")}.`;
+  throw new InstallError("bad-name", message);
 }
 
 function assertSocket(socket: string): string {
   if (posix.isAbsolute(socket) && bytes(socket).length <= 107 && !/[\0\n]/.test(socket)) return socket;
-  throw new InstallError(
-    "bad-path",
-    `${JSON.stringify(socket)} is no path of a socket: give an absolute one of at most 107 bytes.`,
-  );
+  const message = `${JSON.stringify(socket)} is no path of a socket: give an absolute one of at most 107 bytes.`;
+  throw new InstallError("bad-path", message);
 }
 
 function assertSpool(spool: string): string {
