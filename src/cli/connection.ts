@@ -1,6 +1,6 @@
+import { connect, type Connection } from "../kube/config/connect.ts";
 // How a command reaches its cluster: the kubeconfig it was given, else the pod it runs in, else KUBECONFIG or ~/.kube/config.
 import { type ClusterConfig, ConfigError } from "../kube/config/credentials.ts";
-import { connect, type Connection } from "../kube/config/connect.ts";
 import { loadInClusterConfig } from "../kube/config/in-cluster.ts";
 import { loadKubeconfig } from "../kube/config/kubeconfig.ts";
 import type { ConnectionOptions } from "./cluster-command.ts";

@@ -1,5 +1,5 @@
 // One call to the API server: a deadline, what a failure means, one retry of a read that lost its connection.
-import { orAborted } from "./abort.ts";
+import { asError, orAborted } from "./abort.ts";
 import { type Clock, deadline } from "./clock.ts";
 import { ApiError, errorFromStatus, parseRetryAfter, type Status } from "./errors.ts";
 import { readText } from "./transport/body.ts";
@@ -97,11 +97,7 @@ function parseStatus(text: string): Status {
   return { message: text.trim().slice(0, 500) };
 }
 
-interface Circumstances {
-  readonly sent: boolean;
-  readonly expired: boolean;
-  readonly aborted: boolean;
-}
+type Circumstances = Readonly<Record<"sent" | "expired" | "aborted", boolean>>;
 
 export function classify(call: Call, error: unknown, { sent, expired, aborted }: Circumstances): ApiError {
   if (error instanceof ApiError) return error;
@@ -113,7 +109,8 @@ export function classify(call: Call, error: unknown, { sent, expired, aborted }:
     return new ApiError("aborted", `${call.what}: ended by its caller.`, { cause: error });
   }
   if (error instanceof SyntaxError || error instanceof RangeError) return malformed(call, error);
-  const happened = expired ? `no answer within ${call.timeoutMs} ms` : aborted ? "ended by its caller" : broken(error);
+  const broken = `the connection broke (${asError(error).message})`;
+  const happened = expired ? `no answer within ${call.timeoutMs} ms` : aborted ? "ended by its caller" : broken;
   const words = `${call.what}: ${happened}. It may or may not have happened: read it back.`;
   return new ApiError("outcome-unknown", words, { cause: error });
 }
@@ -122,8 +119,4 @@ export function classify(call: Call, error: unknown, { sent, expired, aborted }:
 function malformed(call: Call, error: Error): ApiError {
   const code = isRead(call.method) ? "malformed" : "outcome-unknown";
   return new ApiError(code, `${call.what}: the answer cannot be read: ${error.message}`, { cause: error });
-}
-
-function broken(error: unknown): string {
-  return `the connection broke (${error instanceof Error ? error.message : String(error)})`;
 }

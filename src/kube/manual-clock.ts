@@ -3,13 +3,12 @@ import type { Clock } from "./clock.ts";
 
 interface Timer {
   readonly dueMs: number;
-  readonly order: number;
   readonly callback: () => void;
 }
 
 export class ManualClock implements Clock {
   #nowMs: number;
-  #order = 0;
+  /** In the order in which they were set: of those that are due at once the first fires first. */
   readonly #timers = new Set<Timer>();
 
   constructor(startMs = Date.UTC(2026, 0, 1)) {
@@ -25,7 +24,7 @@ export class ManualClock implements Clock {
   }
 
   after(delayMs: number, callback: () => void): () => void {
-    const timer = { dueMs: this.#nowMs + Math.max(delayMs, 0), order: this.#order++, callback };
+    const timer = { dueMs: this.#nowMs + Math.max(delayMs, 0), callback };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   }
@@ -52,9 +51,7 @@ export class ManualClock implements Clock {
   #next(untilMs: number): Timer | undefined {
     let first: Timer | undefined;
     for (const timer of this.#timers) {
-      if (timer.dueMs > untilMs) continue;
-      if (first === undefined || timer.dueMs < first.dueMs) first = timer;
-      else if (timer.dueMs === first.dueMs && timer.order < first.order) first = timer;
+      if (timer.dueMs <= untilMs && (first === undefined || timer.dueMs < first.dueMs)) first = timer;
     }
     return first;
   }

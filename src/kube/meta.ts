@@ -57,11 +57,9 @@ export interface ObjectName {
   readonly name: string;
 }
 
-interface Named {
+export function keyOf(object: {
   readonly metadata: { readonly name?: string | undefined; readonly namespace?: string | undefined };
-}
-
-export function keyOf(object: Named): ObjectKey {
+}): ObjectKey {
   const { namespace, name } = object.metadata;
   return namespace === undefined || namespace === "" ? (name ?? "") : `${namespace}/${name ?? ""}`;
 }

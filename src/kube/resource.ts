@@ -34,21 +34,18 @@ export interface ObjectPlace {
  * An empty name is refused rather than dropped: it would turn the delete of one object into the delete of all.
  */
 export function pathOf(resource: Resource, { namespace, name, subresource }: ObjectPlace): string {
-  const parts = resource.group === "" ? ["/api"] : ["/apis", segment(resource, "group", resource.group)];
-  parts.push(resource.version);
-  if (namespace !== undefined && resource.namespaced) {
-    parts.push("namespaces", segment(resource, "namespace", namespace));
+  const { kind, group, version, plural, namespaced } = resource;
+  if (namespace !== undefined && !namespaced) {
+    throw new TypeError(`${kind} is cluster-wide: it was given the namespace "${namespace}"; leave it out.`);
   }
-  if (namespace !== undefined && !resource.namespaced) {
-    throw new TypeError(`${resource.kind} is cluster-wide: it was given the namespace "${namespace}"; leave it out.`);
+  if (name !== undefined && namespaced && namespace === undefined) {
+    throw new TypeError(`${kind} "${name}" is namespaced: say in which namespace it is.`);
   }
-  if (name !== undefined && resource.namespaced && namespace === undefined) {
-    throw new TypeError(`${resource.kind} "${name}" is namespaced: say in which namespace it is.`);
-  }
-  parts.push(resource.plural);
+  const parts = group === "" ? ["/api", version] : ["/apis", segment(resource, "group", group), version];
+  if (namespace !== undefined) parts.push("namespaces", segment(resource, "namespace", namespace));
+  parts.push(plural);
   if (name !== undefined) parts.push(segment(resource, "name", name));
-  if (subresource !== undefined)
-    parts.push(...subresource.split("/").map((each) => segment(resource, "subresource", each)));
+  for (const each of subresource?.split("/") ?? []) parts.push(segment(resource, "subresource", each));
   return parts.join("/");
 }
 

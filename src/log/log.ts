@@ -8,11 +8,7 @@ export const levels: readonly Level[] = ["debug", "info", "warn", "error"];
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export interface Log {
-  debug(message: string, fields?: Fields): void;
-  info(message: string, fields?: Fields): void;
-  warn(message: string, fields?: Fields): void;
-  error(message: string, fields?: Fields): void;
+export interface Log extends Readonly<Record<Level, (message: string, fields?: Fields) => void>> {
   /** The same log, with these fields in every line. */
   with(fields: Fields): Log;
 }

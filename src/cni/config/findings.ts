@@ -1,11 +1,11 @@
 // Collects what is wrong with an input, so that all of it is reported at once.
 //
-// `refuse` is for what cannot work in any mode. `dislike` is for what whereabouts lets pass: a warning that says what is done instead, and
-// refused with `strict: true`. `disallow` is for what is new here: refused, and a warning with `strict: false`.
+// `refuse` is for what cannot work in any mode. `dislike` is for what whereabouts lets pass: a warning that says what is
+// done instead, and refused with `strict: true`. `disallow` is for what is new here: a warning with `strict: false` only.
 import { type ErrorCode, errorOfProblems, type Problem } from "../error.ts";
 import { show } from "../json.ts";
 
-/** A configuration of 1 MiB can hold a hundred thousand mistakes; nobody reads more than this many, and the rest are counted. */
+/** A configuration of 1 MiB can hold a hundred thousand mistakes; nobody reads more than these; the rest are counted. */
 const maxListed = 100;
 
 export class Findings {
@@ -16,7 +16,7 @@ export class Findings {
   readonly warnings: Problem[] = [];
   /** What has no effect, and harms nobody. */
   readonly notices: Problem[] = [];
-  /** Whether the value of this key is a secret: it comes from a file of the node, and the error goes to whoever named the file. */
+  /** Whether this key's value is a secret: it is of a file of the node, and the error goes to whoever named the file. */
   readonly conceals: (key: string) => boolean;
   #unlisted = 0;
 
@@ -53,11 +53,8 @@ export class Findings {
 
   #problem(key: string, value: unknown, reason: string): Problem {
     if (!this.conceals(key)) return { key, value, message: `${key} is ${show(value)}: ${reason}.` };
-    return {
-      key,
-      value: undefined,
-      message: `${key} comes from the flat file, and cannot be used as it is: correct it there.`,
-    };
+    const message = `${key} comes from the flat file, and cannot be used as it is: correct it there.`;
+    return { key, value: undefined, message };
   }
 
   /** Nothing more will be listed: the trouble of wording it can be saved. */

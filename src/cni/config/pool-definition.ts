@@ -1,4 +1,4 @@
-// From a range of a configuration to what src/ipam needs: the pool's definition, what to ask of it, and the gateway to tell.
+// From a range of a configuration to what src/ipam needs: the pool's definition, what to ask of it, and the gateway.
 import { DefinitionError, type PoolDefinition, reservationsOf, usableOf } from "../../ipam/definition.ts";
 import type { Want } from "../../ipam/request.ts";
 import type { Address } from "../../net/address.ts";
@@ -12,18 +12,11 @@ export function poolDefinitionOf(config: IpamConfig, range: IpamRange): PoolDefi
   const { prefix, start, end, excludes, l3 } = range;
   const { gateway, excludeGateway } = config;
   const reserved = excludeGateway && gateway !== undefined && contains(prefix, gateway);
-  return {
-    prefix,
-    ...(start && { start }),
-    ...(end && { end }),
-    outside: "ignore",
-    excludes,
-    ...(reserved && { gateway }),
-    l3,
-  };
+  const ends = { ...(start && { start }), ...(end && { end }) };
+  return { prefix, ...ends, outside: "ignore", excludes, ...(reserved && { gateway }), l3 };
 }
 
-/** What the configuration hands out of the range. One that cannot be hands out nothing: its own ADDs are refused with the words. */
+/** What the configuration hands out of the range; nothing if it cannot be: its own ADDs are refused with the words. */
 export function usefulOf(config: IpamConfig, range: IpamRange): IntervalSet {
   const pool = poolDefinitionOf(config, range);
   try {

@@ -17,8 +17,8 @@ export interface IpamRange extends Slicing {
   readonly l3: boolean;
 }
 
-/** Where a range stands: at the top level of `ipam` leading zeros are read, inside `ipRanges` they are not, as upstream. */
-export interface RangePosition {
+/** Where a range stands: at the top level of `ipam` leading zeros are read, inside `ipRanges` not, as upstream. */
+interface RangePosition {
   /** `ipam.` or `ipam.ipRanges[1].` */
   readonly path: string;
   readonly top: boolean;
@@ -41,15 +41,9 @@ export function parseIpamRange(object: JsonObject, place: RangePosition, finding
   const range = findings.attempt(`${path}range`, text, () => parseRange(text, { sloppy: true, unmap: true }));
   if (range === undefined) return undefined;
   const ends = chooseEnds(range, { start, end }, path, findings);
+  const slicing = parseSlicing(object, range.prefix, path, findings);
   const l3 = object["enable_l3"] === true;
-  const result = {
-    prefix: range.prefix,
-    ...ends,
-    excludes,
-    picks,
-    l3,
-    ...parseSlicing(object, range.prefix, path, findings),
-  };
+  const result = { prefix: range.prefix, ...ends, excludes, picks, l3, ...slicing };
   judgeEnds(result, path, findings);
   return result;
 }
@@ -102,13 +96,11 @@ interface Ends {
 
 /** `A-B/len` has its own ends, and whereabouts lets them win over range_start and range_end without a word. */
 function chooseEnds(range: Range, given: Ends, path: string, findings: Findings): Pick<IpamRange, "start" | "end"> {
-  for (const [own, other, key] of [
-    [range.start, given.start, "range_start"],
-    [range.end, given.end, "range_end"],
-  ] as const) {
+  for (const key of ["start", "end"] as const) {
+    const [own, other] = [range[key], given[key]];
     if (own === undefined || other === undefined || `${own}` === `${other}`) continue;
     const reason = `${path}range says ${own} already; remove one of the two`;
-    findings.dislike(`${path}${key}`, `${other}`, reason, `${own} counts`);
+    findings.dislike(`${path}range_${key}`, `${other}`, reason, `${own} counts`);
   }
   const start = range.start ?? given.start;
   const end = range.end ?? given.end;
@@ -118,10 +110,7 @@ function chooseEnds(range: Range, given: Ends, path: string, findings: Findings)
 /** Ends outside the usable addresses, or backwards: whereabouts ignores them. */
 function judgeEnds({ prefix, start, end, l3 }: IpamRange, path: string, findings: Findings): void {
   const whole = usableOf({ prefix, l3 })!;
-  for (const [address, key] of [
-    [start, "range_start"],
-    [end, "range_end"],
-  ] as const) {
+  for (const [key, address] of Object.entries({ range_start: start, range_end: end })) {
     if (address === undefined || includes(whole, address)) continue;
     const l3Hint = contains(prefix, address) ? " (enable_l3: true makes the first and the last usable)" : "";
     const reason = `the usable addresses of ${prefix} are ${whole.first} to ${whole.last}; write one of those${l3Hint}`;

@@ -74,7 +74,7 @@ export class EventRecorder {
   record(object: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reason: string, words: string): void {
     const message = words.slice(0, maxMessage); // the correlator remembers it
     const about = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
-    const known = this.#correlator.judge({ about, type, reason, message });
+    const known = this.#correlator.judge(about, type, reason, message);
     if (known === undefined || this.#waiting.length >= maxWaiting) {
       this.#dropped++;
       return;
@@ -158,21 +158,6 @@ export class EventRecorder {
   }
 }
 
-interface EventKey {
-  /** The uid of the object, or its kind and name. */
-  readonly about: string;
-  readonly type: string;
-  readonly reason: string;
-  readonly message: string;
-}
-
-interface CorrelatedEvent {
-  readonly id: string;
-  readonly message: string;
-  readonly count: number;
-  readonly firstMs: number;
-}
-
 /** client-go's: 4,096 memories of some hundred bytes; more than 10 different messages in 10 minutes are combined. */
 const memories = 4096;
 const similarLimit = 10;
@@ -181,18 +166,13 @@ const similarWindowMs = 600_000;
 const burst = 25;
 const perSecond = 1 / 300;
 
-interface Similar {
-  readonly sinceMs: number;
-  readonly messages: Set<string>;
-}
-
 /**
  * Decides what becomes of an event before it is sent, as client-go's correlator does: repeated ones are counted in one
  * object, many similar ones are combined, and one object may not flood.
  */
 class EventCorrelator {
   readonly #clock: Clock;
-  readonly #similar = new Recent<Similar>(memories);
+  readonly #similar = new Recent<{ readonly sinceMs: number; readonly messages: Set<string> }>(memories);
   readonly #counts = new Recent<{ count: number; readonly firstMs: number }>(memories);
   readonly #floods = new Recent<TokenBucket>(memories);
 
@@ -200,8 +180,8 @@ class EventCorrelator {
     this.#clock = clock;
   }
 
-  /** Undefined: the event is dropped. */
-  judge({ about, type, reason, message }: EventKey): CorrelatedEvent | undefined {
+  /** `about` is the uid of the object, or its kind and name. Undefined: the event is dropped. */
+  judge(about: string, type: string, reason: string, message: string) {
     const flood = this.#floods.get(about) ?? new TokenBucket(perSecond, burst, this.#clock);
     this.#floods.set(about, flood);
     if (!flood.take()) return undefined;

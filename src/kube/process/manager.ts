@@ -95,13 +95,12 @@ export class Manager {
     const state = () => {
       if (this.#state !== "ready") throw new Error(`the process is ${this.#state}`);
     };
-    const checks: [string, () => void][] = (this.#options.informers ?? []).map((informer) => [
-      `informer ${informer.resource.kind}`,
-      () => {
-        if (!informer.hasSynced) throw new Error(informer.lastError?.message ?? "the first list is under way");
-      },
-    ]);
-    return { state, ...Object.fromEntries(checks), ...this.#options.readyz };
+    const check = (informer: AnyInformer) => () => {
+      if (!informer.hasSynced) throw new Error(informer.lastError?.message ?? "the first list is under way");
+    };
+    const { informers = [], readyz } = this.#options;
+    const checks = informers.map((informer) => [`informer ${informer.resource.kind}`, check(informer)] as const);
+    return { state, ...Object.fromEntries(checks), ...readyz };
   }
 }
 

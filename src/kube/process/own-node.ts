@@ -4,6 +4,7 @@
 // Promised: the object is there and Ready before `register` ends. Not promised: that anything runs the pods.
 import { asError } from "../abort.ts";
 import { type Clock, sleep, timestamp } from "../clock.ts";
+import type { Condition } from "../conditions.ts";
 import { lookUp } from "../look-up.ts";
 import { keyOf, type KubeObject, parseKey } from "../meta.ts";
 import { defineResource } from "../resource.ts";
@@ -11,18 +12,11 @@ import type { KubeClient } from "../rest.ts";
 import { unless } from "../unless.ts";
 import type { Runnable } from "./stages.ts";
 
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly lastHeartbeatTime?: string;
-  readonly lastTransitionTime?: string;
-}
+type NodeCondition = Partial<Condition> & { readonly lastHeartbeatTime?: string };
 
 interface Node extends KubeObject {
   spec?: object;
-  status?: { conditions?: Condition[]; addresses?: object[] };
+  status?: { conditions?: NodeCondition[]; addresses?: object[] };
 }
 
 const nodes = defineResource<Node>({ group: "", version: "v1", kind: "Node", namespaced: false });
@@ -82,12 +76,12 @@ export class OwnNode {
     await client.patch(nodes, { name }, { type: "strategic", body }, { signal, subresource: "status" });
   }
 
-  #status(before: readonly Condition[]): Node["status"] {
+  #status(before: readonly NodeCondition[]): Node["status"] {
     const { clock, name, keeper } = this.#options;
     const now = timestamp(clock.wallMs());
     const last = before.find(({ type }) => type === "Ready");
     const since = last?.status === "True" ? (last.lastTransitionTime ?? now) : now;
-    const ready = {
+    const ready: NodeCondition = {
       type: "Ready",
       status: "True",
       reason: "HoldfastReady",

@@ -16,13 +16,7 @@ export class ShutdownTimeoutError extends Error {
   override readonly name = "ShutdownTimeoutError";
 }
 
-interface Running {
-  readonly name: string;
-  readonly ready: Promise<void>;
-  /** Resolves when it has ended, however it did. */
-  readonly ended: Promise<void>;
-  readonly isOver: () => boolean;
-}
+type Running = ReturnType<typeof start>;
 
 /**
  * Runs until the signal aborts or something fails; then stops all, with `graceMs` for the whole of it. Rejects with the
@@ -66,7 +60,8 @@ export async function runStages(
   failure.signal.throwIfAborted();
 }
 
-function start(runnable: Runnable, signal: AbortSignal, failure: AbortController): Running {
+/** `ended` resolves however it ended. */
+function start(runnable: Runnable, signal: AbortSignal, failure: AbortController) {
   const { promise: ready, resolve } = Promise.withResolvers<void>();
   let over = false;
   if (runnable.startsSlowly !== true) resolve();

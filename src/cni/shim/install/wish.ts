@@ -52,11 +52,16 @@ export function wishOf(demand: Demand): Wish {
 
 /** The files that tell the plugin where its daemon is; without a text there must be none. */
 function placesOf({ binDir, socket, spool }: Demand): { readonly path: string; readonly text: string | undefined }[] {
-  const at = (given: string | undefined, usual: string, assert: (path: string) => string) =>
-    given === undefined || given === usual ? undefined : assert(given);
+  if (socket !== undefined && (!isPath(socket) || bytes(socket).length > 107)) {
+    const message = `${JSON.stringify(socket)} is no path of a socket: give an absolute one of at most 107 bytes.`;
+    throw new InstallError("bad-path", message);
+  }
+  if (spool !== undefined && !isPath(spool)) {
+    throw new InstallError("bad-path", `${JSON.stringify(spool)} is no path of a folder: give an absolute one.`);
+  }
   return [
-    { path: join(binDir, socketFile), text: at(socket, defaultSocket, assertSocket) },
-    { path: join(binDir, spoolFile), text: at(spool, defaultSpool, assertSpool) },
+    { path: join(binDir, socketFile), text: socket === defaultSocket ? undefined : socket },
+    { path: join(binDir, spoolFile), text: spool === defaultSpool ? undefined : spool },
   ];
 }
 
@@ -118,15 +123,8 @@ function assertName(name: string): void {
   throw new InstallError("bad-name", message);
 }
 
-function assertSocket(socket: string): string {
-  if (posix.isAbsolute(socket) && bytes(socket).length <= 107 && !/[\0\n]/.test(socket)) return socket;
-  const message = `${JSON.stringify(socket)} is no path of a socket: give an absolute one of at most 107 bytes.`;
-  throw new InstallError("bad-path", message);
-}
-
-function assertSpool(spool: string): string {
-  if (posix.isAbsolute(spool) && !/[\0\n]/.test(spool)) return spool;
-  throw new InstallError("bad-path", `${JSON.stringify(spool)} is no path of a folder: give an absolute one.`);
+function isPath(path: string): boolean {
+  return posix.isAbsolute(path) && !/[\0\n]/.test(path);
 }
 
 function bytes(text: string): Uint8Array {
