@@ -1,5 +1,5 @@
-import { connect, type Connection } from "../kube/config/connect.ts";
 // How a command reaches its cluster: the kubeconfig it was given, else the pod it runs in, else KUBECONFIG or ~/.kube/config.
+import { connect, type Connection } from "../kube/config/connect.ts";
 import { type ClusterConfig, ConfigError } from "../kube/config/credentials.ts";
 import { loadInClusterConfig } from "../kube/config/in-cluster.ts";
 import { loadKubeconfig } from "../kube/config/kubeconfig.ts";
