@@ -5,7 +5,7 @@
 // pruned. Not promised: that the API server checks everything: refinements (a range that parses, say) are not in it.
 import { z } from "zod";
 
-import { type Kind } from "./kind.ts";
+import type { Kind } from "./kind.ts";
 
 type JsonSchema = { [key: string]: unknown };
 
@@ -34,13 +34,19 @@ export function definitionOf(kind: Kind): Definition {
           storage: true,
           schema: { openAPIV3Schema },
           ...("status" in openAPIV3Schema.properties && kind.plainStatus !== true && { subresources: { status: {} } }),
-          additionalPrinterColumns: [...columns, age],
+          additionalPrinterColumns: [...columns.map(column), age],
         },
       ],
     },
   };
 }
 
+const column = ([name, jsonPath, priority]: Kind["columns"][number]) => ({
+  name,
+  type: "string",
+  jsonPath,
+  ...(priority && { priority }),
+});
 const age = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" } as const;
 
 /** apiVersion, kind and metadata are the API server's own business: it refuses a schema that says more of them. */

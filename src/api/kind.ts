@@ -1,18 +1,8 @@
 // A kind as a value: its schema and what the API server must know beside it. CRDs, types and parsers all come from here.
-import type { z } from "zod";
+import { z } from "zod";
 
 import { ObjectError } from "./error.ts";
-import { describeObject, type Metadata } from "./metadata.ts";
-
-/** A column that `kubectl get` prints beside the name. */
-interface Column {
-  readonly name: string;
-  readonly type: "string" | "integer" | "date";
-  readonly jsonPath: string;
-  readonly description?: string;
-  /** Above 0: only with `-o wide`. */
-  readonly priority?: number;
-}
+import { describeObject, metadata, type Metadata } from "./metadata.ts";
 
 export interface KindObject {
   apiVersion: string;
@@ -30,7 +20,8 @@ export interface Kind<S extends z.ZodType<KindObject> = z.ZodType<KindObject>> {
   readonly shortNames: readonly string[];
   readonly description: string;
   readonly schema: S;
-  readonly columns: readonly Column[];
+  /** What `kubectl get` prints beside the name: title, path, and 1 where only `-o wide` does. */
+  readonly columns: readonly (readonly [name: string, jsonPath: string, priority?: 1])[];
   /** No status subresource, although it has a status: others write it by plain updates. */
   readonly plainStatus?: true;
 }
@@ -43,10 +34,23 @@ export function apiVersionOf({ group, version }: Pick<Kind, "group" | "version">
   return `${group}/${version}`;
 }
 
-/**
- * The value as an object of the kind, with defaults filled in and unknown fields kept. Refuses with every wrong field,
- * what was found there and what is expected.
- */
+type About = Pick<Kind, "description" | "columns" | "plainStatus"> & { readonly shortNames?: readonly string[] };
+
+/** A kind, with what follows from its name. All of them have the version v1alpha1. */
+export function defineKind<G extends string, K extends string, Fields extends z.core.$ZodShape>(
+  group: G,
+  kind: K,
+  fields: Fields,
+  { shortNames = [], ...about }: About,
+) {
+  const version = "v1alpha1";
+  const apiVersion = z.literal(`${group}/${version}` as const);
+  const schema = z.looseObject({ apiVersion, kind: z.literal(kind), metadata, ...fields });
+  const singular = kind.toLowerCase();
+  return { group, version, kind, plural: `${singular}s`, singular, shortNames, schema, ...about };
+}
+
+/** The value as an object of the kind, with defaults and unknown fields. Refuses with every wrong field, and why. */
 export function parseObject<S extends z.ZodType<KindObject>>(kind: Kind<S>, value: unknown): z.infer<S> {
   const result = kind.schema.safeParse(value);
   if (result.success) return result.data;
@@ -54,11 +58,8 @@ export function parseObject<S extends z.ZodType<KindObject>>(kind: Kind<S>, valu
     const field = path.map(String).join(".");
     return `${field === "" ? "the object" : field} is ${found(value, path)}: ${message}`;
   });
-  throw new ObjectError(
-    "bad-object",
-    `${describeObject(kind.kind, metadataOf(value))} is not valid: ${faults.join("; ")}. Correct what is named, or delete the object.`,
-    { cause: result.error },
-  );
+  const words = `${describeObject(kind.kind, metadataOf(value))} is not valid: ${faults.join("; ")}. Correct what is named, or delete the object.`;
+  throw new ObjectError("bad-object", words, { cause: result.error });
 }
 
 /** Enough to recognise a value in a sentence. */

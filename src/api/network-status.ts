@@ -1,8 +1,8 @@
-// The annotation in which a multi-network plugin says what each interface of a pod got (multi-network standard, section 5).
-//
-// Read leniently: it is written by others, and what cannot be read proves nothing. Promised: an entry that is returned has an
-// interface or a network name, and only addresses that parse.
+// The annotation in which a multi-network plugin says what each interface of a pod got (multi-network standard,
+// section 5). Read leniently: it is written by others, and what cannot be read proves nothing. Promised: only addresses
+// that parse.
 import type { Address } from "../net/address.ts";
+import { attempt } from "../net/coded-error.ts";
 import { tryAddress } from "./holds/address-name.ts";
 
 const annotations = ["k8s.v1.cni.cncf.io/network-status", "k8s.v1.cni.cncf.io/networks-status"];
@@ -25,7 +25,7 @@ export function statusAnnotation(all: Readonly<Record<string, string>> | undefin
 /** Undefined: nothing is known. An empty list: the plugin said that there is nothing. */
 export function readNetworkStatus(text: string | undefined): readonly InterfaceStatus[] | undefined {
   if (text === undefined) return undefined;
-  const parsed = tryJson(text);
+  const parsed = attempt(SyntaxError, () => JSON.parse(text) as unknown);
   if (!Array.isArray(parsed)) return undefined;
   return parsed.flatMap((entry: unknown) => {
     if (typeof entry !== "object" || entry === null) return [];
@@ -42,12 +42,4 @@ function addressOf(ip: unknown): Address | undefined {
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

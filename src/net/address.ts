@@ -4,7 +4,7 @@
 // Hot loops use V4Address.value and number offsets; a bigint appears only where a caller asks for one.
 import { NetError } from "./error.ts";
 import { formatV4, scanV4 } from "./v4.ts";
-import { formatV6, scanV6, type Words } from "./v6.ts";
+import { formatV6, scanV6 } from "./v6.ts";
 
 export type Family = 4 | 6;
 export type Address = V4Address | V6Address;
@@ -71,12 +71,8 @@ export function parseAddress(text: string, options: ParseOptions = {}): Address 
   if (typeof words === "string") {
     throw new NetError("bad-address", `${JSON.stringify(text)} is not an IPv6 address: ${words}.`);
   }
-  const address = fromWords(words);
+  const address = new V6Address(...words);
   return options.unmap ? unmapped(address) : address;
-}
-
-function fromWords([w0, w1, w2, w3]: Words): V6Address {
-  return new V6Address(w0, w1, w2, w3);
 }
 
 /** The IPv4 address inside `::ffff:0:0/96`, or the address itself (RFC 4291 section 2.5.5.2). */
@@ -117,13 +113,9 @@ export function plus(address: Address, count: number | bigint): Address | undefi
     const sum = address.value + n;
     return sum < two32 ? new V4Address(sum) : undefined;
   }
-  // n < 2^53: its low word, and the rest, which is below 2^21 and cannot carry by more than one.
+  // n < 2^53: two words say it.
   const low = n % two32;
-  const s3 = address.w3 + low;
-  const s2 = address.w2 + (n - low) / two32 + (s3 >= two32 ? 1 : 0);
-  const s1 = address.w1 + (s2 >= two32 ? 1 : 0);
-  const s0 = address.w0 + (s1 >= two32 ? 1 : 0);
-  return s0 < two32 ? new V6Address(s0, s1 % two32, s2 % two32, s3 % two32) : undefined;
+  return addWords(address, 0, 0, (n - low) / two32, low);
 }
 
 /** `address - count`, or undefined before the start of the space. `count` is a whole number, not negative. */
@@ -132,33 +124,38 @@ export function minus(address: Address, count: number | bigint): Address | undef
   const n = Number(count);
   if (address.family === 4) return address.value >= n ? new V4Address(address.value - n) : undefined;
   const low = n % two32;
-  const d3 = address.w3 - low;
-  const d2 = address.w2 - (n - low) / two32 - (d3 < 0 ? 1 : 0);
-  const d1 = address.w1 - (d2 < 0 ? 1 : 0);
-  const d0 = address.w0 - (d1 < 0 ? 1 : 0);
+  return subtractWords(address, 0, 0, (n - low) / two32, low);
+}
+
+/** Words most significant first, each below 2^32, so that none carries by more than one. */
+export function addWords(to: V6Address, w0: number, w1: number, w2: number, w3: number): V6Address | undefined {
+  const s3 = to.w3 + w3;
+  const s2 = to.w2 + w2 + (s3 >= two32 ? 1 : 0);
+  const s1 = to.w1 + w1 + (s2 >= two32 ? 1 : 0);
+  const s0 = to.w0 + w0 + (s1 >= two32 ? 1 : 0);
+  return s0 < two32 ? new V6Address(s0, s1 % two32, s2 % two32, s3 % two32) : undefined;
+}
+
+export function subtractWords(from: V6Address, w0: number, w1: number, w2: number, w3: number): V6Address | undefined {
+  const d3 = from.w3 - w3;
+  const d2 = from.w2 - w2 - (d3 < 0 ? 1 : 0);
+  const d1 = from.w1 - w1 - (d2 < 0 ? 1 : 0);
+  const d0 = from.w0 - w0 - (d1 < 0 ? 1 : 0);
   const wrap = (word: number) => (word < 0 ? word + two32 : word);
   return d0 >= 0 ? new V6Address(d0, wrap(d1), wrap(d2), wrap(d3)) : undefined;
 }
 
 /**
- * `to - from` as a number where it is exact: 0 to 2^53 - 1. Undefined where it is negative, too large, or between families.
- * This is the hot path of every pool: an index into what it holds.
+ * `to - from` as a number where it is exact: 0 to 2^53 - 1. Undefined where it is negative, too large, or between
+ * families. This is the hot path of every pool: an index into what it holds.
  */
 export function offsetBetween(from: Address, to: Address): number | undefined {
-  if (from.family === 4) {
-    return to.family === 4 && to.value >= from.value ? to.value - from.value : undefined;
-  }
-  if (to.family === 4 || to.w0 !== from.w0) return offsetFar(from, to);
-  if (to.w1 !== from.w1) return offsetFar(from, to);
-  const offset = (to.w2 - from.w2) * two32 + (to.w3 - from.w3);
-  return offset >= 0 && offset <= Number.MAX_SAFE_INTEGER ? offset : undefined;
-}
-
-/** The rare case: the upper halves differ, and the distance may still be small (across a carry). */
-function offsetFar(from: V6Address, to: Address): number | undefined {
+  if (from.family === 4) return to.family === 4 && to.value >= from.value ? to.value - from.value : undefined;
   if (to.family === 4) return undefined;
-  const offset = toBigInt(to) - toBigInt(from);
-  return offset >= 0n && offset <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(offset) : undefined;
+  // Where the upper halves differ, which is rare, the distance may still be small: across a carry.
+  const isNear = to.w0 === from.w0 && to.w1 === from.w1;
+  const offset = isNear ? (to.w2 - from.w2) * two32 + (to.w3 - from.w3) : Number(toBigInt(to) - toBigInt(from));
+  return offset >= 0 && offset <= Number.MAX_SAFE_INTEGER ? offset : undefined;
 }
 
 /** `to - from`, exact and signed. Throws between families. */
@@ -193,8 +190,6 @@ export function bitsOf(family: Family): 32 | 128 {
 
 export function assertSameFamily(a: Address, b: Address): void {
   if (a.family === b.family) return;
-  throw new NetError(
-    "mixed-families",
-    `${a} is IPv${a.family} and ${b} is IPv${b.family}: give two of the same family.`,
-  );
+  const words = `${a} is IPv${a.family} and ${b} is IPv${b.family}: give two of the same family.`;
+  throw new NetError("mixed-families", words);
 }

@@ -9,3 +9,17 @@ export abstract class CodedError<Code extends string> extends Error {
     this.code = code;
   }
 }
+
+/** What `read` gives, or what `otherwise` makes of a refusal of this class. Any other error goes on. */
+export function attempt<E extends Error, T, R = undefined>(
+  refusal: new (...args: never[]) => E,
+  read: () => T,
+  otherwise: (error: E) => R = () => undefined as R,
+): T | R {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof refusal) return otherwise(error);
+    throw error;
+  }
+}

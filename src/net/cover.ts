@@ -1,5 +1,5 @@
 // The fewest prefixes that cover an interval exactly, in order.
-import { bitsOf, compare, distance, fromBigInt, toBigInt } from "./address.ts";
+import { type Address, bitsOf, compare, distance, next, toBigInt } from "./address.ts";
 import type { Interval } from "./interval.ts";
 import { Prefix } from "./prefix.ts";
 
@@ -7,16 +7,13 @@ import { Prefix } from "./prefix.ts";
 export function prefixesOf({ first, last }: Interval): Prefix[] {
   const bits = bitsOf(first.family);
   const result: Prefix[] = [];
-  let at = first;
-  for (;;) {
-    const prefix = Prefix.around(
-      at,
-      bits - Math.min(trailingZeros(toBigInt(at), bits), log2Floor(distance(at, last) + 1n)),
-    );
+  for (let at: Address | undefined = first; at !== undefined && compare(at, last) <= 0;) {
+    const hostBits = Math.min(trailingZeros(toBigInt(at), bits), log2Floor(distance(at, last) + 1n));
+    const prefix: Prefix = Prefix.around(at, bits - hostBits);
     result.push(prefix);
-    if (compare(prefix.last, last) === 0) return result;
-    at = fromBigInt(first.family, toBigInt(prefix.last) + 1n);
+    at = next(prefix.last);
   }
+  return result;
 }
 
 function trailingZeros(value: bigint, bits: number): number {

@@ -1,5 +1,5 @@
 // A random address of an interval, each with the same chance, without a bigint: IPv6 is drawn word by word.
-import { type Address, compare, V4Address, V6Address } from "./address.ts";
+import { addWords, type Address, compare, subtractWords, V4Address, V6Address } from "./address.ts";
 import type { Interval } from "./interval.ts";
 
 /** A number in [0, 1), as Math.random gives it. */
@@ -17,14 +17,14 @@ export function drawFrom({ first, last }: Interval, random: Random): Address {
   return drawV6(first, last as V6Address, random);
 }
 
-/** Draws as many bits as the distance between the ends has, until the number is not beyond it; then adds it to the start. */
+/** Draws as many bits as the distance between the ends has, until the number is not beyond it; adds it to the start. */
 function drawV6(first: V6Address, last: V6Address, random: Random): V6Address {
-  const span = difference(last, first);
+  const span = subtractWords(last, first.w0, first.w1, first.w2, first.w3)!;
   const mask = masksFor(span);
   for (let draws = 0; draws < drawsMax; draws++) {
     const word = (index: number) => (mask[index] === 0 ? 0 : (Math.floor(random() * two32) & mask[index]!) >>> 0);
     const drawn = new V6Address(word(0), word(1), word(2), word(3));
-    if (compare(drawn, span) <= 0) return sum(first, drawn);
+    if (compare(drawn, span) <= 0) return addWords(first, drawn.w0, drawn.w1, drawn.w2, drawn.w3)!;
   }
   return first;
 }
@@ -37,20 +37,4 @@ function masksFor({ w0, w1, w2, w3 }: V6Address): readonly number[] {
     if (top < 0 || index < top) return 0;
     return index > top ? 0xffff_ffff : 0xffff_ffff >>> Math.clz32(word);
   });
-}
-
-function difference(a: V6Address, b: V6Address): V6Address {
-  const d3 = a.w3 - b.w3;
-  const d2 = a.w2 - b.w2 - (d3 < 0 ? 1 : 0);
-  const d1 = a.w1 - b.w1 - (d2 < 0 ? 1 : 0);
-  const d0 = a.w0 - b.w0 - (d1 < 0 ? 1 : 0);
-  return new V6Address(d0, d1 < 0 ? d1 + two32 : d1, d2 < 0 ? d2 + two32 : d2, d3 < 0 ? d3 + two32 : d3);
-}
-
-function sum(a: V6Address, b: V6Address): V6Address {
-  const s3 = a.w3 + b.w3;
-  const s2 = a.w2 + b.w2 + (s3 >= two32 ? 1 : 0);
-  const s1 = a.w1 + b.w1 + (s2 >= two32 ? 1 : 0);
-  const s0 = a.w0 + b.w0 + (s1 >= two32 ? 1 : 0);
-  return new V6Address(s0, s1 % two32, s2 % two32, s3 % two32);
 }

@@ -1,5 +1,6 @@
 // A run of addresses, both ends included: the `A-B` of configurations, and what a prefix spans.
 import { type Address, assertSameFamily, compare, distance, parseAddress, type ParseOptions } from "./address.ts";
+import { attempt } from "./coded-error.ts";
 import { NetError } from "./error.ts";
 import { contains, parseCidr, type Prefix } from "./prefix.ts";
 
@@ -60,29 +61,19 @@ export function parseRange(text: string, options: ParseOptions = {}): Range {
   if (more.length > 0) {
     throw new NetError("bad-range", `${JSON.stringify(text)} has more than one "-": write A-B/length.`);
   }
-  const { start, end, prefix } = partsOf(text, () => {
-    const from = parseAddress(left!, options);
-    const to = parseCidr(right, options);
-    return { start: from, end: to.address, prefix: to.prefix };
-  });
-  if (!contains(prefix, start)) {
-    throw new NetError(
-      "bad-range",
-      `${JSON.stringify(text)} starts at ${start}, which is outside ${prefix}, the network of its end.`,
-    );
-  }
-  return { prefix, start, end };
+  const start = partOf(text, () => parseAddress(left!, options));
+  const { address: end, prefix } = partOf(text, () => parseCidr(right, options));
+  if (contains(prefix, start)) return { prefix, start, end };
+  const fault = `starts at ${start}, which is outside ${prefix}, the network of its end`;
+  throw new NetError("bad-range", `${JSON.stringify(text)} ${fault}.`);
 }
 
 /** Reads one block of addresses: a plain address, a CIDR (host bits dropped), or `A-B`. What `exclude` lists are made of. */
 export function parseBlock(text: string, options: ParseOptions = {}): Interval {
   const dash = text.indexOf("-");
   if (dash >= 0) {
-    const ends = partsOf(text, () => ({
-      first: parseAddress(text.slice(0, dash), options),
-      last: parseAddress(text.slice(dash + 1), options),
-    }));
-    return interval(ends.first, ends.last);
+    const end = (part: string) => partOf(text, () => parseAddress(part, options));
+    return interval(end(text.slice(0, dash)), end(text.slice(dash + 1)));
   }
   if (text.includes("/")) return intervalOf(parseCidr(text, options).prefix);
   const address = parseAddress(text, options);
@@ -90,11 +81,8 @@ export function parseBlock(text: string, options: ParseOptions = {}): Interval {
 }
 
 /** What is wrong with one end of a range names the whole of it too: `""` alone would tell nobody where to look. */
-function partsOf<T>(text: string, parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    if (!(error instanceof NetError)) throw error;
+function partOf<T>(text: string, parse: () => T): T {
+  return attempt(NetError, parse, (error) => {
     throw new NetError(error.code, `in the range ${JSON.stringify(text)}, ${error.message}`, { cause: error });
-  }
+  });
 }

@@ -9,10 +9,8 @@ const forms = [/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/, /^([0-9a-f]{2}-){5}[0-9a-f]{2}$
 export function parseMac(text: string): Mac {
   const lower = text.toLowerCase();
   if (!forms.some((form) => form.test(lower))) {
-    throw new NetError(
-      "bad-mac",
-      `${JSON.stringify(text)} is not a MAC address: write six pairs of hexadecimal digits, like 02:00:0a:00:00:07.`,
-    );
+    const words = `${JSON.stringify(text)} is not a MAC address: write six pairs of hexadecimal digits, like 02:00:0a:00:00:07.`;
+    throw new NetError("bad-mac", words);
   }
   return withColons(lower.replaceAll(/[^0-9a-f]/g, ""));
 }

@@ -68,18 +68,14 @@ export interface Cidr {
 export function parseCidr(text: string, options: ParseOptions = {}): Cidr {
   const slash = text.indexOf("/");
   if (slash < 0) {
-    throw new NetError(
-      "bad-prefix",
-      `${JSON.stringify(text)} has no prefix length: write it as address/length, like ${example(text)}.`,
-    );
+    const words = `${JSON.stringify(text)} has no prefix length: write it as address/length, like ${example(text)}.`;
+    throw new NetError("bad-prefix", words);
   }
   const digits = text.slice(slash + 1);
   const wellFormed = options.sloppy ? /^\d{1,9}$/ : /^(0|[1-9]\d{0,2})$/;
   if (!wellFormed.test(digits)) {
-    throw new NetError(
-      "bad-prefix",
-      `${JSON.stringify(text)} has no valid prefix length: ${JSON.stringify(digits)} is not a plain decimal number.`,
-    );
+    const words = `${JSON.stringify(text)} has no valid prefix length: ${JSON.stringify(digits)} is not a plain decimal number.`;
+    throw new NetError("bad-prefix", words);
   }
   const address = parseAddress(text.slice(0, slash), { ...options, unmap: false });
   const cidr = { address, prefix: Prefix.around(address, Number(digits)) };

@@ -36,10 +36,8 @@ export async function apply(options: ApplyOptions): Promise<"applied" | "nothing
   const begun = found !== undefined && (found.state === "applying" || found.state === "fencing") ? found : undefined;
   if (begun !== undefined) assertCluster(begun, cluster, store);
   if (found?.state === "rolling-back") {
-    throw new TransferError(
-      "conflict",
-      `${store.place} is the record of a migration that is being rolled back: end that with holdfast migrate rollback first.`,
-    );
+    const words = `${store.place} is the record of a migration that is being rolled back: end that with holdfast migrate rollback first.`;
+    throw new TransferError("conflict", words);
   }
   if (begun?.state === "applying") {
     say(`going on with migration ${begun.id}, begun ${begun.startedAt} (${store.place})`);
@@ -158,10 +156,8 @@ async function refuseBesideUpstream(
 /** A record of what can still be taken back is not thrown away for a plan that does nothing, nor without a word. */
 async function refuseOverwriting(options: ApplyOptions, found: MigrationRecord): Promise<void> {
   if (isEmpty(await planNow(options, options.goal))) return;
-  throw new TransferError(
-    "conflict",
-    `${options.store.place} is the record of migration ${found.id}, which is applied and can still be rolled back: keep it, and give another --record for this one.`,
-  );
+  const words = `${options.store.place} is the record of migration ${found.id}, which is applied and can still be rolled back: keep it, and give another --record for this one.`;
+  throw new TransferError("conflict", words);
 }
 
 /** After a crash: whoever wrote in the meantime would be left out of the recorded plan. */
@@ -174,19 +170,15 @@ async function assertNothingNew(options: ApplyOptions, record: MigrationRecord):
   const now = [...fresh.records.map(({ before }) => before), ...fresh.pools.flatMap(({ from }) => from)];
   const strange = now.filter((object) => !known.has(objectId(object)));
   if (strange.length === 0) return;
-  throw new TransferError(
-    "changed",
-    `Since migration ${record.id} was interrupted somebody wrote ${strange.map((object) => objectId(object)).join(", ")}, which its plan does not know.`,
-  );
+  const words = `Since migration ${record.id} was interrupted somebody wrote ${strange.map((object) => objectId(object)).join(", ")}, which its plan does not know.`;
+  throw new TransferError("changed", words);
 }
 
 function refuse(plan: Plan, { editDefinitions }: ApplyOptions): void {
   if (plan.conflicts.length > 0) {
-    const words = plan.conflicts.map(({ message, fix }) => `${message} ${fix}`).join("\n");
-    throw new TransferError(
-      "conflict",
-      `Nothing was changed: the plan has ${plan.conflicts.length} conflicts.\n${words}`,
-    );
+    const conflicts = plan.conflicts.map(({ message, fix }) => `\n${message} ${fix}`);
+    const words = `Nothing was changed: the plan has ${conflicts.length} conflicts.${conflicts.join("")}`;
+    throw new TransferError("conflict", words);
   }
   if (plan.edits.length > 0 && !editDefinitions) {
     throw new TransferError(

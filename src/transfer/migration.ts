@@ -78,10 +78,8 @@ async function leasesOf({ client, systemNamespace, signal }: MigrationOptions) {
 
 export function assertCluster(record: MigrationRecord, cluster: string, store: RecordStore): void {
   if (record.cluster === cluster) return;
-  throw new TransferError(
-    "wrong-cluster",
-    `${store.place} is the record of another cluster: choose the right one with --kubeconfig and --context.`,
-  );
+  const words = `${store.place} is the record of another cluster: choose the right one with --kubeconfig and --context.`;
+  throw new TransferError("wrong-cluster", words);
 }
 
 export async function clusterId(client: KubeClient, signal: AbortSignal): Promise<string> {

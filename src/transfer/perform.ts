@@ -97,10 +97,8 @@ async function edit(
   const config = there.spec?.config ?? "";
   if (config === after) return "already";
   if (config !== before && !force) {
-    throw new TransferError(
-      "changed",
-      `NetworkAttachmentDefinition ${key} was changed since the plan was made. Undo that change, and run the same command again; or go back: holdfast migrate rollback.`,
-    );
+    const words = `NetworkAttachmentDefinition ${key} was changed since the plan was made. Undo that change, and run the same command again; or go back: holdfast migrate rollback.`;
+    throw new TransferError("changed", words);
   }
   const body = { metadata: { resourceVersion: there.metadata.resourceVersion }, spec: { config: after } };
   await client.patch(networkAttachmentDefinitions, at, { type: "merge", body }, { signal });

@@ -61,10 +61,8 @@ export function lossOf(survey: Survey, record: MigrationRecord): string[] {
 function refuseLoss(survey: Survey, record: MigrationRecord, { force, say }: RollbackOptions): void {
   const taken = namesTakenSince(survey, record.plan);
   if (taken.length > 0) {
-    throw new TransferError(
-      "in-the-way",
-      `The old names are in use again: ${taken.join(", ")}. Delete what is nobody's, and try again; or leave it as it is.`,
-    );
+    const words = `The old names are in use again: ${taken.join(", ")}. Delete what is nobody's, and try again; or leave it as it is.`;
+    throw new TransferError("in-the-way", words);
   }
   const lost = lossOf(survey, record);
   if (lost.length === 0) return;

@@ -1,17 +1,16 @@
 // Whether a VM takes part in persistent addresses, by the label on it or on its template. Pure.
+import type { ReadMetadata } from "../metadata.ts";
 import { persistenceLabelName } from "./claim-marks.ts";
 
 interface Labelled {
-  readonly metadata?: { readonly labels?: Readonly<Record<string, string>> | undefined } | undefined;
+  readonly metadata?: Pick<ReadMetadata, "labels"> | undefined;
 }
 
-export interface ChoosingVm extends Labelled {
-  readonly spec?: { readonly template?: Labelled | undefined } | undefined;
-}
+type ChoosingVm = Labelled & { readonly spec?: { readonly template?: Labelled | undefined } | undefined };
 
 /**
- * "false" on either keeps the VM out; where labels are demanded, "true" on either lets it in. A VMI has its template's labels, so it stands
- * for one where there is no VM.
+ * "false" on either keeps the VM out; where labels are demanded, "true" on either lets it in. A VMI has its template's
+ * labels, so it stands for one where there is no VM.
  */
 export function takesPart(vm: ChoosingVm | undefined, vmi: Labelled | undefined, needsLabel: boolean): boolean {
   const places = [vm?.metadata, vm?.spec?.template?.metadata, vmi?.metadata];

@@ -1,23 +1,13 @@
 // Which VM names a claim may be of: how claims are sorted into families. Pure.
 //
-// A family is everything about one VM name in one namespace, written namespace/name. Promised: every claim has one home, and only its
-// home's plan changes it; the home follows from the claim alone. Not promised: that a VM of that name is its owner. UIDs decide that.
+// A family is everything about one VM name in one namespace, written namespace/name. Promised: every claim has one
+// home, which follows from the claim alone, and only its home's plan changes it. Not promised: that a VM of that name is
+// its owner. UIDs decide that.
+import type { OwnedObject } from "../metadata.ts";
 import { claimVmAnnotation, ownershipOf, vmLabelName } from "./claim-marks.ts";
 
-interface FamilyClaim {
-  readonly metadata: {
-    readonly name?: string | undefined;
-    readonly namespace?: string | undefined;
-    readonly annotations?: Readonly<Record<string, string>> | undefined;
-    readonly labels?: Readonly<Record<string, string>> | undefined;
-    readonly ownerReferences?:
-      | readonly { readonly apiVersion: string; readonly kind: string; readonly name: string; readonly uid: string }[]
-      | undefined;
-  };
-}
-
-/** The reference to the recorded owner is sure; a name that was written down by us is next; a claim's own name is the last resort. */
-export function homeOf(claim: FamilyClaim): string {
+/** The reference to the recorded owner is sure; a name that we wrote down is next; the claim's own name is last. */
+export function homeOf(claim: OwnedObject): string {
   const { annotations = {}, labels = {}, ownerReferences = [], name = "" } = claim.metadata;
   const ownership = ownershipOf(claim);
   const owner = ownership.kind === "owned" ? ownerReferences.find(({ uid }) => uid === ownership.uid) : undefined;
@@ -26,17 +16,17 @@ export function homeOf(claim: FamilyClaim): string {
 }
 
 /**
- * The VM that it is for, for people; empty: it was made by hand. Of a claim that is gone (`metadata` of its hold) only the name can say it:
- * those that we make have a dot.
+ * The VM that it is for, for people; empty: it was made by hand. Of a claim that is gone (`metadata` of its hold) only
+ * the name can say it: those that we make have a dot.
  */
-export function machineOf(claim: FamilyClaim, isGone: boolean): string {
+export function machineOf(claim: OwnedObject, isGone: boolean): string {
   const { namespace = "", name = "" } = claim.metadata;
   const isByHand = isGone ? !name.includes(".") : ownershipOf(claim).kind === "ownerless";
   return isByHand ? "" : homeOf(claim).slice(namespace.length + 1);
 }
 
 /** Its home first; then the VM whose name it takes. */
-export function familyKeysOf(claim: FamilyClaim): readonly string[] {
+export function familyKeysOf(claim: OwnedObject): readonly string[] {
   const { namespace = "", name = "" } = claim.metadata;
   const home = homeOf(claim);
   const named = `${namespace}/${vmNameIn(name)}`;
@@ -48,7 +38,7 @@ export function holdFamilyOf(owner: { readonly namespace: string; readonly name:
   return `${owner.namespace}/${vmNameIn(owner.name)}`;
 }
 
-/** `<vm>.<network>`: a network's name has no dot. A name without a dot is that of a claim made by hand, and a family of its own. */
+/** `<vm>.<network>`: a network's name has no dot. A name without one is of a claim made by hand, and its own family. */
 function vmNameIn(claimName: string): string {
   const dot = claimName.lastIndexOf(".");
   return dot <= 0 ? claimName : claimName.slice(0, dot);

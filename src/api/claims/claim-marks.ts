@@ -1,9 +1,13 @@
-// What a claim carries beside its fields: whose it is, by UID, which NIC of it, and what keeps it. docs/decisions/0014 has the rules. Pure.
+// What a claim carries beside its fields: whose it is, by UID, which NIC of it, and what keeps it. docs/decisions/0014
+// has the rules. Pure.
 //
-// Promised: `claimOwnerOf` never takes a claim for somebody's by its name. The owner's UID is recorded beside the owner reference, since
-// garbage collection strips references (orphan deletion) and a restore from a backup brings them back with UIDs of another life.
+// Promised: `ownershipOf` never takes a claim for somebody's by its name. The owner's UID is recorded beside the owner
+// reference, since garbage collection strips references (orphan deletion) and a restore from a backup brings them back
+// with UIDs of another life.
 import { holdfastGroup } from "../kind.ts";
+import type { OwnedObject } from "../metadata.ts";
 import { fitName, isLegalName, longestName } from "../name.ts";
+import { kubevirtOwner } from "./kubevirt.ts";
 
 /** Ours: while it is there, the address is kept. */
 export const claimFinalizer = `${holdfastGroup}/persistent-ip`;
@@ -29,11 +33,11 @@ export const macLabelName = `${holdfastGroup}/mac`;
 export const managedLabelName = `${holdfastGroup}/managed`;
 /** Label of kubevirt/ipam-extensions, written by us too: the VM's name, where it fits into a label. */
 export const vmLabelName = "kubevirt.io/vm";
-/** Label of a VM, or of its template: "false" keeps it out of all this; "true" lets it in where labels are demanded. */
+/** Label of a VM, or of its template: "false" keeps it out; "true" lets it in where labels are demanded. */
 export const persistenceLabelName = "allow-persistent-ips.k8s.cni.cncf.io";
 /**
- * Annotation: why the marks of a claim are changed by hand; it counts in the request that writes it anew. One that begins with `delete`
- * says why the claim is deleted under its VM. Both only of those who have the right `override` on ipamclaims.
+ * Annotation: why the marks of a claim are changed by hand; it counts in the request that writes it anew. One that begins
+ * with `delete` says why the claim is deleted under its VM. Both only of those with the right `override` on ipamclaims.
  */
 export const overrideAnnotation = `${holdfastGroup}/override`;
 /** Annotation of a namespace: how many claims it may have. */
@@ -58,24 +62,13 @@ export const allocationReasons = {
   other: "InternalError",
 } as const;
 
-interface MarkedClaim {
-  readonly metadata: {
-    readonly annotations?: Readonly<Record<string, string>> | undefined;
-    readonly labels?: Readonly<Record<string, string>> | undefined;
-    readonly finalizers?: readonly string[] | undefined;
-    readonly ownerReferences?:
-      | readonly { readonly apiVersion: string; readonly kind: string; readonly name: string; readonly uid: string }[]
-      | undefined;
-  };
-}
-
 /** Made and kept by our reconciler. */
-export function isManagedClaim({ metadata }: MarkedClaim): boolean {
+export function isManagedClaim({ metadata }: OwnedObject): boolean {
   return metadata.labels?.[managedLabelName] === "true";
 }
 
 /** Made by kubevirt/ipam-extensions, by its finalizer or its label, and nothing says that it is ours. */
-export function isForeign({ metadata }: MarkedClaim): boolean {
+export function isForeign({ metadata }: OwnedObject): boolean {
   const { annotations = {}, labels = {}, finalizers = [] } = metadata;
   if (annotations[claimOwnerAnnotation] !== undefined || isManagedClaim({ metadata })) return false;
   return finalizers.includes(upstreamClaimFinalizer) || labels[vmLabelName] !== undefined;
@@ -87,22 +80,15 @@ export type ClaimOwnership =
   /** Made by hand: of whoever refers to it. */
   | { readonly kind: "ownerless" };
 
-const kubevirtGroup = "kubevirt.io/";
-
 /** The recorded UID decides; without one the reference to a VM or VMI does. */
-export function ownershipOf({ metadata }: MarkedClaim): ClaimOwnership {
-  const { annotations = {}, ownerReferences = [] } = metadata;
-  const nic = annotations[claimNicAnnotation];
-  const recorded = annotations[claimOwnerAnnotation];
-  const reference = ownerReferences.find(
-    ({ apiVersion, kind }) =>
-      apiVersion.startsWith(kubevirtGroup) && (kind === "VirtualMachine" || kind === "VirtualMachineInstance"),
-  );
-  const uid = recorded ?? reference?.uid;
+export function ownershipOf({ metadata }: OwnedObject): ClaimOwnership {
+  const { annotations = {}, ownerReferences } = metadata;
+  const { [claimNicAnnotation]: nic, [claimOwnerAnnotation]: recorded } = annotations;
+  const uid = recorded ?? kubevirtOwner(ownerReferences, "VirtualMachine", "VirtualMachineInstance")?.uid;
   return uid === undefined ? { kind: "ownerless" } : { kind: "owned", uid, nic };
 }
 
-/** What a claim is for, as it is kept with the hold: equal for a claim that was made anew for the same NIC of the same owner. */
+/** What a claim is for, as the hold keeps it: equal for a claim made anew for the same NIC of the same owner. */
 export function identityOf(ownerUid: string, nic: string): string {
   return `${ownerUid}/${nic}`;
 }
@@ -117,8 +103,8 @@ export function nicOfIdentity(identity = ""): string {
 }
 
 /**
- * `<vm>.<network>`. Network names of KubeVirt have no dots, so the last dot parts the two, and no two pairs meet. What the API server
- * would not take as a name is made fit, and then carries a hash of both, so that still no two pairs meet.
+ * `<vm>.<network>`. Network names of KubeVirt have no dots, so the last dot parts the two, and no two pairs meet. What the
+ * API server would not take as a name is made fit, and then carries a hash of both, so that still no two pairs meet.
  */
 export function claimName(vm: string, network: string): string {
   const plain = `${vm}.${network}`;
@@ -126,14 +112,14 @@ export function claimName(vm: string, network: string): string {
   return fitName(plain, `${vm}\n${network}`);
 }
 
-/** The name where `claimName` is taken by a claim of the same NIC on another network: the definition was swapped under a running VM. */
+/** The name where `claimName` is taken by a claim of the same NIC whose definition was swapped under a running VM. */
 export function swappedClaimName(vm: string, network: string, cniNetwork: string): string {
   return fitName(`${vm}.${network}`, `${vm}\n${network}\n${cniNetwork}`);
 }
 
 /**
- * The name under which kubevirt/ipam-extensions makes the claim: every run of other characters is a dot. Different pairs may meet in one
- * name, so it only proposes; owner and network decide.
+ * The name under which kubevirt/ipam-extensions makes the claim: every run of other characters is a dot. Different pairs
+ * may meet in one name, so it only proposes; owner and network decide.
  */
 export function upstreamClaimName(vm: string, network: string): string {
   return `${vm}.${network}`

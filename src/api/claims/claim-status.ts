@@ -1,7 +1,7 @@
 // The status of an IPAMClaim, from what is held: addresses, the pod that uses them, the condition IPsAllocated. Pure.
 //
-// The status is information; the hold is the truth. It is written by the daemon right after the commit, and by the leader where that was lost:
-// both make it here, so that neither changes what the other wrote.
+// The status is information; the hold is the truth. It is written by the daemon right after the commit, and by the leader
+// where that was lost: both make it here, so that neither changes what the other wrote.
 import { allocatedCondition, allocationReasons } from "./claim-marks.ts";
 import type { IpamClaim } from "./ipam-claim.ts";
 
@@ -41,23 +41,19 @@ export function claimStatus({ before, ips, pod, condition, nowMs }: StatusInput)
   };
 }
 
-/** The time is that of the last change of `status`, by the API conventions. */
+/** The time is that of the last change of `status`, by the API conventions; metav1.Time has whole seconds. */
 function withCondition(
   conditions: readonly Condition[],
   { status, reason, message }: ClaimCondition & { readonly status: "True" | "False" },
   nowMs: number,
 ): Condition[] {
-  const before = conditions.find(({ type }) => type === allocatedCondition);
+  const type = allocatedCondition;
+  const before = conditions.find((each) => each.type === type);
   const standing = before?.status === status ? before.lastTransitionTime : undefined;
-  const lastTransitionTime = standing ?? timeText(nowMs);
-  const after: Condition = { ...before, type: allocatedCondition, status, reason, message, lastTransitionTime };
+  const lastTransitionTime = standing ?? new Date(nowMs).toISOString().replace(/\.\d+Z$/, "Z");
+  const after: Condition = { ...before, type, status, reason, message, lastTransitionTime };
   if (before === undefined) return [...conditions, after];
   return conditions.map((each) => (each === before ? after : each));
-}
-
-/** metav1.Time has whole seconds. */
-function timeText(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 /** The sentence of a claim whose addresses are held. */

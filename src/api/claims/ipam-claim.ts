@@ -3,8 +3,7 @@
 import { z } from "zod";
 
 import { conditions } from "../fields.ts";
-import type { Kind } from "../kind.ts";
-import { metadata } from "../metadata.ts";
+import { defineKind } from "../kind.ts";
 
 const spec = z.looseObject({
   network: z.string().describe("The name in the network's CNI configuration, not that of its definition."),
@@ -17,29 +16,19 @@ const status = z.looseObject({
   conditions: conditions.optional(),
 });
 
-const schema = z.looseObject({
-  apiVersion: z.literal("k8s.cni.cncf.io/v1alpha1"),
-  kind: z.literal("IPAMClaim"),
-  metadata,
-  spec,
-  status: status.optional(),
-});
+export const ipamClaimKind = defineKind(
+  "k8s.cni.cncf.io",
+  "IPAMClaim",
+  { spec, status: status.optional() },
+  {
+    description: "An address on a network that stays with its owner, whichever pods use it.",
+    columns: [
+      ["Network", ".spec.network"],
+      ["IPs", ".status.ips"],
+      ["Pod", ".status.ownerPod.name"],
+      ["Allocated", '.status.conditions[?(@.type=="IPsAllocated")].status'],
+    ],
+  },
+);
 
-export type IpamClaim = z.infer<typeof schema>;
-
-export const ipamClaimKind: Kind<typeof schema> = {
-  group: "k8s.cni.cncf.io",
-  version: "v1alpha1",
-  kind: "IPAMClaim",
-  plural: "ipamclaims",
-  singular: "ipamclaim",
-  shortNames: [],
-  description: "An address on a network that stays with its owner, whichever pods use it.",
-  schema,
-  columns: [
-    { name: "Network", type: "string", jsonPath: ".spec.network" },
-    { name: "IPs", type: "string", jsonPath: ".status.ips" },
-    { name: "Pod", type: "string", jsonPath: ".status.ownerPod.name" },
-    { name: "Allocated", type: "string", jsonPath: '.status.conditions[?(@.type=="IPsAllocated")].status' },
-  ],
-};
+export type IpamClaim = z.infer<typeof ipamClaimKind.schema>;

@@ -1,6 +1,8 @@
 // KubeVirt's kinds, as far as they are read here, and its names of interfaces inside launcher pods. Pure.
 import { createHash } from "node:crypto";
 
+import type { OwnerReference } from "../metadata.ts";
+
 export interface KubevirtMetadata {
   name?: string;
   namespace?: string;
@@ -9,14 +11,7 @@ export interface KubevirtMetadata {
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   finalizers?: string[];
-  ownerReferences?: {
-    apiVersion: string;
-    kind: string;
-    name: string;
-    uid: string;
-    controller?: boolean;
-    blockOwnerDeletion?: boolean;
-  }[];
+  ownerReferences?: OwnerReference[];
   deletionTimestamp?: string;
   creationTimestamp?: string;
 }
@@ -71,7 +66,12 @@ export const createdByLabelName = "kubevirt.io/created-by";
 /** Annotation of a launcher pod: the name of its VMI, never cut. */
 export const domainAnnotationName = "kubevirt.io/domain";
 
-/** `pod` and the first 11 hexadecimal digits of the SHA-256 of the network's name in the VM: stable over restarts and migrations. */
+/** The reference to an owner of one of these kinds of KubeVirt. */
+export function kubevirtOwner(references: readonly OwnerReference[] = [], ...kinds: readonly string[]) {
+  return references.find(({ apiVersion, kind }) => apiVersion.startsWith("kubevirt.io/") && kinds.includes(kind));
+}
+
+/** `pod` and 11 hexadecimal digits of the SHA-256 of the network's name in the VM: the same after every restart. */
 export function hashedInterfaceName(network: string): string {
   return `pod${createHash("sha256").update(network).digest("hex").slice(0, 11)}`;
 }
@@ -95,8 +95,9 @@ export interface NicElement {
 }
 
 /**
- * Which network of the VM the interface of a launcher pod is of: by the hash in its name; by position among the pod's own elements of
- * the same definition where names are ordinal (net1). Never by counting the VM's interfaces: absent ones shift ordinals.
+ * Which network of the VM the interface of a launcher pod is of: by the hash in its name; by position among the pod's own
+ * elements of the same definition where names are ordinal (net1). Never by counting the VM's interfaces: absent ones
+ * shift ordinals.
  */
 export function nicOf(
   interfaceName: string,

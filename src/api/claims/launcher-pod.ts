@@ -1,16 +1,9 @@
 // Launcher pods of KubeVirt: which VMI one is of. Pure.
 //
-// The owner reference is sure. Labels and annotations are copied from the VMI or written by KubeVirt: the annotation kubevirt.io/domain is
-// the VMI's whole name, while labels with names are cut.
-import { createdByLabelName, domainAnnotationName, launcherLabelName, launcherValue } from "./kubevirt.ts";
-
-interface LauncherMetadata {
-  readonly labels?: Readonly<Record<string, string>> | undefined;
-  readonly annotations?: Readonly<Record<string, string>> | undefined;
-  readonly ownerReferences?:
-    | readonly { readonly apiVersion: string; readonly kind: string; readonly name: string; readonly uid: string }[]
-    | undefined;
-}
+// The owner reference is sure. Labels and annotations are copied from the VMI or written by KubeVirt: the annotation
+// kubevirt.io/domain is the VMI's whole name, while labels with names are cut.
+import type { OwnedObject } from "../metadata.ts";
+import * as kubevirt from "./kubevirt.ts";
 
 export interface Launched {
   /** Of the VMI, and of its VM; empty where nothing says it. */
@@ -20,13 +13,11 @@ export interface Launched {
 }
 
 /** Undefined: it is no launcher. */
-export function launchedBy({ labels, annotations, ownerReferences = [] }: LauncherMetadata): Launched | undefined {
-  if (labels?.[launcherLabelName] !== launcherValue) return undefined;
-  const owner = ownerReferences.find(
-    ({ apiVersion, kind }) => apiVersion.startsWith("kubevirt.io/") && kind === "VirtualMachineInstance",
-  );
+export function launchedBy({ labels, annotations, ownerReferences }: OwnedObject["metadata"]): Launched | undefined {
+  if (labels?.[kubevirt.launcherLabelName] !== kubevirt.launcherValue) return undefined;
+  const owner = kubevirt.kubevirtOwner(ownerReferences, "VirtualMachineInstance");
   return {
-    name: owner?.name ?? annotations?.[domainAnnotationName] ?? "",
-    uid: owner?.uid ?? labels[createdByLabelName] ?? "",
+    name: owner?.name ?? annotations?.[kubevirt.domainAnnotationName] ?? "",
+    uid: owner?.uid ?? labels[kubevirt.createdByLabelName] ?? "",
   };
 }

@@ -1,6 +1,7 @@
 // Whose a VMI is, which claims are its, and which NICs it has. Pure.
+import type { OwnedObject } from "../metadata.ts";
 import { claimInstanceAnnotation, ownershipOf } from "./claim-marks.ts";
-import type { VirtualMachineInstance, VmiSpec } from "./kubevirt.ts";
+import { kubevirtOwner, type VirtualMachineInstance, type VmiSpec } from "./kubevirt.ts";
 
 /** The object as it comes from a cache, or from a test. */
 type Readonlys<T> = T extends (infer Item)[]
@@ -11,17 +12,12 @@ type Readonlys<T> = T extends (infer Item)[]
 type Vmi = Readonlys<VirtualMachineInstance>;
 
 /** The UID of its VM, else its own: the owner of its claims. Undefined: it has not been stored yet. */
-export function ownerUidOf({ metadata: { ownerReferences = [], uid } }: Vmi): string | undefined {
-  const vm = ownerReferences.find(
-    ({ apiVersion, kind }) => apiVersion.startsWith("kubevirt.io/") && kind === "VirtualMachine",
-  );
-  return vm?.uid ?? uid;
+export function ownerUidOf({ metadata: { ownerReferences, uid } }: Vmi): string | undefined {
+  return kubevirtOwner(ownerReferences, "VirtualMachine")?.uid ?? uid;
 }
 
-type Claim = Parameters<typeof ownershipOf>[0];
-
 /** Of this VMI, or of its VM, by UID; also where its VM was deleted without it, or another has taken it over. */
-export function isClaimOf(claim: Claim, vmi: Vmi): boolean {
+export function isClaimOf(claim: OwnedObject, vmi: Vmi): boolean {
   const ownership = ownershipOf(claim);
   const { uid } = vmi.metadata;
   if (ownership.kind === "ownerless" || uid === undefined) return false;

@@ -1,6 +1,7 @@
-// An address as the end of an object's name. IPv4 as it is; IPv6 as eight groups of four hexadecimal digits, which is legal
-// wherever a name is, sorts by number, and always has the same length: what stands before it cannot be confused with it.
+// An address as the end of an object's name. IPv4 as it is; IPv6 as eight groups of four hexadecimal digits, which is
+// legal wherever a name is, sorts by number, and always has one length: what stands before cannot be confused with it.
 import { type Address, fromBigInt, parseAddress, toBigInt } from "../../net/address.ts";
+import { attempt } from "../../net/coded-error.ts";
 import { NetError } from "../../net/error.ts";
 
 const fullV6 = /^(?:(.+)-)?([0-9a-f]{4}(?:-[0-9a-f]{4}){7})$/;
@@ -12,14 +13,8 @@ export function addressName(address: Address): string {
   return (digits.match(/.{4}/g) ?? []).join("-");
 }
 
-export interface NamedAddress {
-  /** What stands before the address and its separator; empty: nothing. */
-  readonly before: string;
-  readonly address: Address;
-}
-
-/** Reads `before-address`; undefined where the end is no address in that form. */
-export function readAddressName(name: string): NamedAddress | undefined {
+/** Reads `before-address`, where `before` may be empty; undefined where the end is no address in that form. */
+export function readAddressName(name: string): { readonly before: string; readonly address: Address } | undefined {
   const six = fullV6.exec(name);
   if (six?.[2] !== undefined) {
     return { before: six[1] ?? "", address: fromBigInt(6, BigInt(`0x${six[2].replaceAll("-", "")}`)) };
@@ -30,10 +25,5 @@ export function readAddressName(name: string): NamedAddress | undefined {
 }
 
 export function tryAddress(text: string): Address | undefined {
-  try {
-    return parseAddress(text);
-  } catch (error) {
-    if (error instanceof NetError) return undefined;
-    throw error;
-  }
+  return attempt(NetError, () => parseAddress(text));
 }

@@ -1,10 +1,13 @@
-// What the object of a hold carries beside the fields of its kind, the same for both kinds (docs/decisions/0011): labels that
-// narrow a search, annotations for those who read it later. Names and contents decide; no mark ever does, `cooling` aside.
-import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
+// What the object of a hold carries beside the fields of its kind, the same for both kinds (docs/decisions/0011): labels
+// that narrow a search, annotations for those who read it later. Names and contents decide; no mark ever does, `cooling`
+// aside.
+import type { Hold, HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import { type Owner, type OwnerKey, ownerKey } from "../../ipam/owner.ts";
 import { macLabelName } from "../claims/claim-marks.ts";
 import { holdfastGroup } from "../kind.ts";
+import type { ReadMetadata } from "../metadata.ts";
 import { hashLabel, ownerLabel, ownerLabelName } from "./owner-record.ts";
+import { versionOf } from "./version.ts";
 
 export { ownerLabelName };
 export const nodeLabelName = `${holdfastGroup}/node`;
@@ -56,10 +59,7 @@ export function macLabel(mac: string): string {
 }
 
 /** The part of an object's metadata that is read here. */
-interface Marked {
-  readonly labels?: Readonly<Record<string, string>> | undefined;
-  readonly annotations?: Readonly<Record<string, string>> | undefined;
-}
+type Marked = Pick<ReadMetadata, "labels" | "annotations">;
 
 export interface Marks {
   readonly labels: Record<string, string>;
@@ -127,7 +127,14 @@ export function foreignMarks(marks: Readonly<Record<string, string>> | undefined
   return without(marks, heldMarks);
 }
 
-export function noteOf({ annotations = {}, labels }: Marked): HoldNote | undefined {
+/** The hold that an object of this kind records, with what its marks say. */
+export function markedHold(kind: string, metadata: ReadMetadata, hold: Omit<Hold, "version">): Hold {
+  const note = noteOf(metadata);
+  const users = usersOf(metadata);
+  return { ...hold, version: versionOf(kind, metadata), ...(note && { note }), ...(users && { users }) };
+}
+
+function noteOf({ annotations = {}, labels }: Marked): HoldNote | undefined {
   const { [poolAnnotation]: pool, [keeperAnnotation]: keeper, [whyAnnotation]: why } = annotations;
   const { [identityAnnotation]: identity, [vouchedAnnotation]: vouched } = annotations;
   const mac = labels?.[macLabelName]?.replaceAll("-", ":");
@@ -142,8 +149,8 @@ export function noteOf({ annotations = {}, labels }: Marked): HoldNote | undefin
   };
 }
 
-/** Undefined where none are noted. What cannot be read counts as one user whom nobody can ask for: the address is not free. */
-export function usersOf({ annotations }: Marked): readonly HoldUser[] | undefined {
+/** Undefined: none are noted. What cannot be read counts as a user whom nobody can ask for: the address is not free. */
+function usersOf({ annotations }: Marked): readonly HoldUser[] | undefined {
   const text = annotations?.[usersAnnotation];
   if (text === undefined) return undefined;
   try {

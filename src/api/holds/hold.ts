@@ -2,8 +2,7 @@
 // protected, a VM network. Creating it takes the address; hold-object.ts turns it into a hold of src/ipam and back.
 import { z } from "zod";
 
-import { holdfastGroup, type Kind } from "../kind.ts";
-import { metadata } from "../metadata.ts";
+import { defineKind, holdfastGroup } from "../kind.ts";
 
 const owner = z.looseObject({
   kind: z.enum(["pod", "claim", "nic"]),
@@ -20,28 +19,19 @@ const spec = z.looseObject({
   containerId: z.string().optional().describe("The container (sandbox) that uses the address."),
 });
 
-const schema = z.looseObject({
-  apiVersion: z.literal(`${holdfastGroup}/v1alpha1`),
-  kind: z.literal("Hold"),
-  metadata,
-  spec,
-});
+export const holdKind = defineKind(
+  holdfastGroup,
+  "Hold",
+  { spec },
+  {
+    description: "One address that is taken, and its owner.",
+    columns: [
+      ["Address", ".spec.address"],
+      ["Owner", ".spec.owner.name"],
+      ["Port", ".spec.owner.port"],
+      ["Domain", ".spec.domain", 1],
+    ],
+  },
+);
 
-export type HoldObject = z.infer<typeof schema>;
-
-export const holdKind: Kind<typeof schema> = {
-  group: holdfastGroup,
-  version: "v1alpha1",
-  kind: "Hold",
-  plural: "holds",
-  singular: "hold",
-  shortNames: [],
-  description: "One address that is taken, and its owner.",
-  schema,
-  columns: [
-    { name: "Address", type: "string", jsonPath: ".spec.address" },
-    { name: "Owner", type: "string", jsonPath: ".spec.owner.name" },
-    { name: "Port", type: "string", jsonPath: ".spec.owner.port" },
-    { name: "Domain", type: "string", jsonPath: ".spec.domain", priority: 1 },
-  ],
-};
+export type HoldObject = z.infer<typeof holdKind.schema>;

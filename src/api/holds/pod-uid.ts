@@ -1,21 +1,19 @@
 // Which pod a UID means, and whether the API server can be asked for it.
 
-/** The kubelet's word on its copy of a pod that it started from a file: the UID under which it, and so the CNI plugin, knows that pod. */
+import type { ReadMetadata } from "../metadata.ts";
+
+/** On the kubelet's copy of a pod that it started from a file: the UID under which it, and the CNI plugin, knows it. */
 export const mirrorAnnotation = "kubernetes.io/config.mirror";
 
-interface Identified {
-  readonly uid?: string | undefined;
-  readonly annotations?: Readonly<Record<string, string>> | undefined;
-}
-
-/** A namesake with another UID is another pod, unless it is the mirror of the one that is meant. No UID: the name must do. */
-export function isPodOf({ uid, annotations }: Identified, meant: string): boolean {
+/** A namesake with another UID is another pod, unless it is the mirror of the one meant. No UID: the name must do. */
+export function isPodOf({ uid, annotations }: Pick<ReadMetadata, "uid" | "annotations">, meant: string): boolean {
   return meant === "" || uid === meant || annotations?.[mirrorAnnotation] === meant;
 }
 
 /**
- * A kubelet names the pods that it starts from files by a hash of the file; the API server's UIDs have dashes. Such a pod may run
- * long before its mirror is in the API, or without one (an admission that refuses it): that none is there proves nothing.
+ * A kubelet names the pods that it starts from files by a hash of the file; the API server's UIDs have dashes. Such a pod
+ * may run long before its mirror is in the API, or without one (an admission that refuses it): that none is there proves
+ * nothing.
  */
 export function mayLackMirror(
   pod: { readonly mirrorOf?: string | undefined } | undefined,
@@ -25,8 +23,8 @@ export function mayLackMirror(
 }
 
 /**
- * No API server can be asked for it: a container of a node's own runtime, as podman, whose namespace is `node.NAME` (src/cni/invocation.ts), or a record
- * of others without a namespace. No namespace of Kubernetes has a dot.
+ * No API server can be asked for it: a container of a node's own runtime, as podman, whose namespace is `node.NAME`
+ * (src/cni/invocation.ts), or a record of others without a namespace. No namespace of Kubernetes has a dot.
  */
 export function isOffServer({ namespace }: { readonly namespace: string }): boolean {
   return namespace === "" || namespace.includes(".");

@@ -61,9 +61,9 @@ describe("a reservation of others", () => {
     const annotated = stored("a-b--1", spec, { annotations: { "holdfast.io/network-name": "a" } });
     expect(holdOfReservation(annotated)).toMatchObject({ domain: "network:a" });
     const plain = stored("a-b--1", spec);
-    expect(holdOfReservation(plain, { networks: new Set(["", "red"]) }).address.toString()).toBe("a:b::1");
+    expect(holdOfReservation(plain, new Set(["", "red"])).address.toString()).toBe("a:b::1");
     for (const networks of [undefined, new Set<string>(), new Set(["", "a"])]) {
-      const { code, message } = apiRefusalOf(() => holdOfReservation(plain, networks && { networks }));
+      const { code, message } = apiRefusalOf(() => holdOfReservation(plain, networks));
       expect(code).toBe("ambiguous-name");
       expect(message).toMatch(/kube-system\/a-b--1: the name can mean a:b::1 of network "" or b::1 of network "a"/);
     }

@@ -1,8 +1,8 @@
 // An OverlappingRangeIPReservation as a hold, and back.
 //
-// The name says the network and the address: the API server keeps names unique, so nothing else may. Annotations only decide
-// where an old IPv6 name has several meanings. What whereabouts has no field for (the kind of owner, the UID of one that is
-// no pod) stands in annotations; whereabouts ignores them.
+// The name says the network and the address: the API server keeps names unique, so nothing else may. Annotations only
+// decide where an old IPv6 name has several meanings. What whereabouts has no field for (the kind of owner, the UID of
+// one that is no pod) stands in annotations; whereabouts ignores them.
 import type { Hold } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { ObjectError } from "../error.ts";
@@ -10,27 +10,23 @@ import { apiVersionOf } from "../kind.ts";
 import { describeObject } from "../metadata.ts";
 import { formatDomain, parseDomain } from "../pools/domain.ts";
 import {
+  markedHold,
   marksOf,
   networkAnnotation,
-  noteOf,
   ownerKindAnnotation,
   ownerUidAnnotation,
   partOf,
-  usersOf,
 } from "./hold-marks.ts";
 import { ownerOfRecord, ownerRecord } from "./owner-record.ts";
 import { readReservationName, reservationName, type ReservationNameReading } from "./reservation-name.ts";
 import { type Reservation, reservationKind } from "./reservation.ts";
-import { versionOf } from "./version.ts";
 
 /** The object to create. Its domain must be a network: other domains have the kind Hold. `node`: whose daemon writes it. */
 export function reservationOf(hold: Omit<Hold, "version">, namespace: string, node?: string): Reservation {
   const domain = parseDomain(hold.domain);
   if (domain.scope !== "network") {
-    throw new ObjectError(
-      "bad-domain",
-      `${hold.domain} has no OverlappingRangeIPReservations, only networks have: record ${hold.address} as a Hold.`,
-    );
+    const words = `${hold.domain} has no OverlappingRangeIPReservations, only networks have: record ${hold.address} as a Hold.`;
+    throw new ObjectError("bad-domain", words);
   }
   const { kind, uid, podref, port, containerId } = ownerRecord(hold.owner);
   const marks = marksOf(hold.owner, hold, node);
@@ -56,13 +52,9 @@ export function reservationOf(hold: Omit<Hold, "version">, namespace: string, no
   };
 }
 
-export interface HoldReadingOptions {
-  /** Network names in use; where a name has several meanings, the only one among these is taken. */
-  readonly networks?: ReadonlySet<string>;
-}
-
-export function holdOfReservation(reservation: Reservation, options: HoldReadingOptions = {}): Hold {
-  return holdAs(reservation, meaningOf(reservation, options));
+/** `networks`: names in use; where the object's name has several meanings, the only one among these is taken. */
+export function holdOfReservation(reservation: Reservation, networks?: ReadonlySet<string>): Hold {
+  return holdAs(reservation, meaningOf(reservation, networks));
 }
 
 /** A hold for everything that the name may mean: one as a rule, none where it is named by no address. */
@@ -74,40 +66,26 @@ export function holdsOfReservation(reservation: Reservation): Hold[] {
 }
 
 function holdAs(reservation: Reservation, { network, address }: ReservationNameReading): Hold {
-  const note = noteOf(reservation.metadata);
-  const users = usersOf(reservation.metadata);
-  return {
-    domain: formatDomain({ scope: "network", network }),
-    address,
-    owner: ownerOf(reservation),
-    version: versionOf("OverlappingRangeIPReservation", reservation.metadata),
-    ...(note && { note }),
-    ...(users && { users }),
-  };
+  const domain = formatDomain({ scope: "network", network });
+  const said = { domain, address, owner: ownerOf(reservation) };
+  return markedHold("OverlappingRangeIPReservation", reservation.metadata, said);
 }
 
-function meaningOf({ metadata }: Reservation, { networks }: HoldReadingOptions): ReservationNameReading {
+function meaningOf({ metadata }: Reservation, networks?: ReadonlySet<string>): ReservationNameReading {
   const readings = readReservationName(metadata.name ?? "");
   const noted = metadata.annotations?.[networkAnnotation];
-  const tellsApart = [
-    readings,
-    readings.filter(({ network }) => network === noted),
-    readings.filter(({ network }) => networks?.has(network)),
-  ].find((some) => some.length === 1);
-  const only = tellsApart?.[0];
+  const ofNoted = readings.filter(({ network }) => network === noted);
+  const inUse = readings.filter(({ network }) => networks?.has(network));
+  const [only] = [readings, ofNoted, inUse].find((some) => some.length === 1) ?? [];
   if (only !== undefined) return only;
   const object = describeObject("OverlappingRangeIPReservation", metadata);
   if (readings.length === 0) {
-    throw new ObjectError(
-      "bad-name",
-      `${object}: the name does not end with an address, so it holds none. Delete it if nobody knows it.`,
-    );
+    const words = `${object}: the name does not end with an address, so it holds none. Delete it if nobody knows it.`;
+    throw new ObjectError("bad-name", words);
   }
   const meanings = readings.map(({ network, address }) => `${address} of network ${JSON.stringify(network)}`);
-  throw new ObjectError(
-    "ambiguous-name",
-    `${object}: the name can mean ${meanings.join(" or ")}. Annotate it with ${networkAnnotation}, or keep all of them.`,
-  );
+  const words = `${object}: the name can mean ${meanings.join(" or ")}. Annotate it with ${networkAnnotation}, or keep all of them.`;
+  throw new ObjectError("ambiguous-name", words);
 }
 
 function ownerOf({ metadata, spec }: Reservation): Owner {

@@ -3,8 +3,7 @@
 import { z } from "zod";
 
 import { conditions } from "../fields.ts";
-import { type Kind, whereaboutsGroup } from "../kind.ts";
-import { metadata } from "../metadata.ts";
+import { defineKind, whereaboutsGroup } from "../kind.ts";
 
 const spec = z.looseObject({
   containerid: z.string().optional().describe("The container (sandbox) that uses the address."),
@@ -13,29 +12,22 @@ const spec = z.looseObject({
   poduid: z.string().optional().describe("The UID of the pod."),
 });
 
-const schema = z.looseObject({
-  apiVersion: z.literal(`${whereaboutsGroup}/v1alpha1`),
-  kind: z.literal("OverlappingRangeIPReservation"),
-  metadata,
-  spec,
-  status: z.looseObject({ conditions: conditions.optional() }).optional(),
-});
+const status = z.looseObject({ conditions: conditions.optional() });
 
-export type Reservation = z.infer<typeof schema>;
+export const reservationKind = defineKind(
+  whereaboutsGroup,
+  "OverlappingRangeIPReservation",
+  { spec, status: status.optional() },
+  {
+    shortNames: ["orip"],
+    description: "One address of a network that is taken, whichever range it was taken from.",
+    columns: [
+      ["PodRef", ".spec.podref"],
+      ["IfName", ".spec.ifname"],
+      ["ContainerID", ".spec.containerid", 1],
+      ["Ready", '.status.conditions[?(@.type=="Ready")].status'],
+    ],
+  },
+);
 
-export const reservationKind: Kind<typeof schema> = {
-  group: whereaboutsGroup,
-  version: "v1alpha1",
-  kind: "OverlappingRangeIPReservation",
-  plural: "overlappingrangeipreservations",
-  singular: "overlappingrangeipreservation",
-  shortNames: ["orip"],
-  description: "One address of a network that is taken, whichever range it was taken from.",
-  schema,
-  columns: [
-    { name: "PodRef", type: "string", jsonPath: ".spec.podref" },
-    { name: "IfName", type: "string", jsonPath: ".spec.ifname" },
-    { name: "ContainerID", type: "string", jsonPath: ".spec.containerid", priority: 1 },
-    { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
-  ],
-};
+export type Reservation = z.infer<typeof reservationKind.schema>;

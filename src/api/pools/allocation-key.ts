@@ -18,10 +18,8 @@ export interface KeyOptions {
 export function allocationKey(range: Cidr, address: Address, { forWhereabouts = false }: KeyOptions = {}): string {
   const written = `${range.address}/${range.prefix.length}`;
   if (!contains(range.prefix, address)) {
-    throw new ObjectError(
-      "not-in-range",
-      `${address} is not in the pool's spec.range ${written}: it belongs into another pool.`,
-    );
+    const words = `${address} is not in the pool's spec.range ${written}: it belongs into another pool.`;
+    throw new ObjectError("not-in-range", words);
   }
   const offset = distance(range.address, address);
   if (offset < 0n) {

@@ -33,10 +33,8 @@ export function parseDomain(domain: Domain): DomainParts {
   if ((scope === "pool" || scope === "vm-network" || scope === "slice") && namespace && name && more.length === 0) {
     return { scope, namespace, name };
   }
-  throw new ObjectError(
-    "bad-domain",
-    `${JSON.stringify(domain)} is no domain: it is network:NAME, pool:NAMESPACE/NAME, slice:NAMESPACE/NAME or vm-network:NAMESPACE/NAME.`,
-  );
+  const words = `${JSON.stringify(domain)} is no domain: it is network:NAME, pool:NAMESPACE/NAME, slice:NAMESPACE/NAME or vm-network:NAMESPACE/NAME.`;
+  throw new ObjectError("bad-domain", words);
 }
 
 /** Of a node's slices: the same name on two nodes is two domains. */

@@ -6,8 +6,7 @@
 import { z } from "zod";
 
 import { conditions, count } from "../fields.ts";
-import { type Kind, whereaboutsGroup } from "../kind.ts";
-import { metadata } from "../metadata.ts";
+import { defineKind, whereaboutsGroup } from "../kind.ts";
 import { range } from "./range.ts";
 
 const allocation = z.looseObject({
@@ -54,30 +53,21 @@ const status = z.looseObject({
   conditions: conditions.optional(),
 });
 
-const schema = z.looseObject({
-  apiVersion: z.literal(`${whereaboutsGroup}/v1alpha1`),
-  kind: z.literal("IPPool"),
-  metadata,
-  spec,
-  status: status.optional(),
-});
+export const ipPoolKind = defineKind(
+  whereaboutsGroup,
+  "IPPool",
+  { spec, status: status.optional() },
+  {
+    shortNames: ["ipp"],
+    description: "A range of addresses, and who has which of them.",
+    columns: [
+      ["Range", ".spec.range"],
+      ["Total", ".status.totalIPs"],
+      ["Used", ".status.usedIPs"],
+      ["Free", ".status.freeIPs"],
+      ["Ready", '.status.conditions[?(@.type=="Ready")].status'],
+    ],
+  },
+);
 
-export type IPPool = z.infer<typeof schema>;
-
-export const ipPoolKind: Kind<typeof schema> = {
-  group: whereaboutsGroup,
-  version: "v1alpha1",
-  kind: "IPPool",
-  plural: "ippools",
-  singular: "ippool",
-  shortNames: ["ipp"],
-  description: "A range of addresses, and who has which of them.",
-  schema,
-  columns: [
-    { name: "Range", type: "string", jsonPath: ".spec.range" },
-    { name: "Total", type: "string", jsonPath: ".status.totalIPs" },
-    { name: "Used", type: "string", jsonPath: ".status.usedIPs" },
-    { name: "Free", type: "string", jsonPath: ".status.freeIPs" },
-    { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
-  ],
-};
+export type IPPool = z.infer<typeof ipPoolKind.schema>;

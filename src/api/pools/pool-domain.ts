@@ -1,26 +1,23 @@
-// In which domain a pool is handed out of, once and for all its networks: what its annotation holdfast.io/domain says. Pure.
+// In which domain a pool is handed out of, for all its networks: what its annotation holdfast.io/domain says. Pure.
 //
-// The records of a domain arbitrate (decision 0011). Two networks that use one pool, the one with enable_overlapping_ranges and the
-// other without, would have two arbiters, and an address could be given by both. So the first that uses the pool marks it.
+// The records of a domain arbitrate (decision 0011). Two networks that use one pool, the one with
+// enable_overlapping_ranges and the other without, would have two arbiters, and an address could be given by both. So
+// the first that uses the pool marks it.
 import type { Domain } from "../../ipam/ledger.ts";
+import { attempt } from "../../net/coded-error.ts";
 import { ObjectError } from "../error.ts";
 import { adoptedAnnotation, domainAnnotation } from "../holds/hold-marks.ts";
+import type { ReadMetadata } from "../metadata.ts";
 import { domainOfPool, type DomainRule, formatDomain, parseDomain } from "./domain.ts";
 
 interface Annotated {
-  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
+  readonly metadata: Pick<ReadMetadata, "annotations">;
 }
 
 /** Undefined: nobody has said it yet, or not in words that mean a domain. */
 export function markedDomain({ metadata }: Annotated): Domain | undefined {
   const domain = metadata.annotations?.[domainAnnotation] ?? "";
-  try {
-    parseDomain(domain);
-    return domain;
-  } catch (error) {
-    if (error instanceof ObjectError) return undefined;
-    throw error;
-  }
+  return attempt(ObjectError, () => parseDomain(domain)) && domain;
 }
 
 /** Every entry has its hold in the domain that the pool says: addresses may be handed out of it. */
@@ -29,8 +26,8 @@ export function isAdopted(pool: Annotated): boolean {
 }
 
 /**
- * The domain for a network with that rule. One that asks for its pool alone goes along with the whole network, which is stricter.
- * Undefined: it asks for more than the pool gives, and must be refused.
+ * The domain for a network with that rule. One that asks for its pool alone goes along with the whole network, which is
+ * stricter. Undefined: it asks for more than the pool gives, and must be refused.
  */
 export function settledDomain(rule: DomainRule, marked: Domain | undefined): Domain | undefined {
   const own = domainOfPool(rule);

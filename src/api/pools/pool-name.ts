@@ -9,6 +9,7 @@
 // "b", or network "a-b"; and in the schemes that leave the range out, two ranges of one network meet. So whoever finds a pool
 // by its name asks pool-identity.ts whether it is the one that was meant.
 import type { Address } from "../../net/address.ts";
+import { attempt } from "../../net/coded-error.ts";
 import { NetError } from "../../net/error.ts";
 import { type Cidr, parseCidr, type Prefix } from "../../net/prefix.ts";
 import { ObjectError } from "../error.ts";
@@ -35,10 +36,8 @@ export function poolName(identity: PoolIdentity, naming: PoolNaming = "whereabou
  * it: early versions named the pool by it, host bits and all.
  */
 export function poolNamesToRead(identity: PoolIdentity, naming: PoolNaming = "whereabouts", written?: Cidr): string[] {
-  const names = [poolName(identity, naming)];
-  for (const other of poolNamings) {
-    if (other !== "network" || identity.network !== "") names.push(plainName(identity, other));
-  }
+  const others = poolNamings.filter((other) => other !== "network" || identity.network !== "");
+  const names = [poolName(identity, naming), ...others.map((other) => plainName(identity, other))];
   if (written !== undefined && identity.node === "") {
     names.push(join([identity.network, rangeText(written.address, written.prefix.length)]));
   }
@@ -89,11 +88,9 @@ function partsOf({ range, network, node }: PoolIdentity, naming: PoolNaming): st
       return network === "" ? [text, node] : [network, node];
     case "network":
       if (network !== "") return [network, node];
-      throw new ObjectError(
-        "bad-name",
-        `pool_naming "network" names pools by network_name, and range ${range} has none: set network_name, or choose pool_naming "whereabouts".`,
-      );
   }
+  const words = `pool_naming "network" names pools by network_name, and range ${range} has none: set network_name, or choose pool_naming "whereabouts".`;
+  throw new ObjectError("bad-name", words);
 }
 
 const join = (parts: readonly string[]) => parts.filter((part) => part !== "").join("-");
@@ -107,17 +104,9 @@ const legalStart = (name: string) => (name.startsWith("-") ? `0${name}` : name);
 function readRange(text: string, atStart: boolean): Cidr | undefined {
   const slash = text.lastIndexOf("-");
   if (slash === -1) return undefined;
-  const cidr = tryCidr(`${text.slice(0, slash).replaceAll("-", ":")}/${text.slice(slash + 1)}`);
+  const plain = `${text.slice(0, slash).replaceAll("-", ":")}/${text.slice(slash + 1)}`;
+  const cidr = attempt(NetError, () => parseCidr(plain));
   if (cidr === undefined) return undefined;
   const canonical = rangeText(cidr.address, cidr.prefix.length);
   return text === canonical || (atStart && text === legalStart(canonical)) ? cidr : undefined;
-}
-
-function tryCidr(text: string): Cidr | undefined {
-  try {
-    return parseCidr(text);
-  } catch (error) {
-    if (error instanceof NetError) return undefined;
-    throw error;
-  }
 }

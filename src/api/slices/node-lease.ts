@@ -1,16 +1,18 @@
-// The one Lease of a node (docs/decisions/0013): its daemon renews it and says what it has seen; the controller says which slices the
-// node has, so that a daemon follows one small object by its name and never the NodeSlicePools. Pure.
+// The one Lease of a node (docs/decisions/0013): its daemon renews it and says what it has seen; the controller says
+// which slices the node has, so that a daemon follows one small object by its name and never the NodeSlicePools. Pure.
 import { createHash } from "node:crypto";
 
 import { z } from "zod";
 
+import { readJson } from "../fields.ts";
 import { holdfastGroup } from "../kind.ts";
+import { longestName } from "../name.ts";
 
 /** Annotation, written by the daemon: the node's name, in full. */
 export const leaseNodeAnnotation = `${holdfastGroup}/node`;
 /** Annotation, written by the daemon: the version of the sliced ranges (src/cluster/sliced-ranges.ts) that it works by. */
 export const seenAnnotation = `${holdfastGroup}/seen`;
-/** Annotation, written by the daemon: the slices that its journal has a grant of and has not sealed, whatever the API server knows. */
+/** Annotation, written by the daemon: the slices of its journal that are not sealed, whatever the API server knows. */
 export const journalAnnotation = `${holdfastGroup}/journal`;
 /** Annotation, written by the controller: what the node has, and waits for. */
 export const slicesAnnotation = `${holdfastGroup}/slices`;
@@ -22,7 +24,6 @@ export function readSeen(text: string): number | undefined {
 }
 
 const prefix = "holdfast-node-";
-const longestName = 253;
 
 /** A node's name may itself be as long as a name may be: then a hash stands for its end. */
 export function nodeLeaseName(node: string): string {
@@ -45,18 +46,14 @@ export type NodeSlices = z.infer<typeof nodeSlices>;
 
 /** What cannot be read says nothing. */
 export function readNodeSlices(text: string | undefined): NodeSlices {
-  try {
-    return nodeSlices.parse(JSON.parse(text ?? "{}"));
-  } catch {
-    return { grants: {}, waiting: {}, more: 0 };
-  }
+  return readJson(nodeSlices, text ?? "{}") ?? { grants: {}, waiting: {}, more: 0 };
 }
 
 const longestSentence = 500;
-/** All annotations of an object have 256 KiB, and sentences never keep a grant from being told. A grant takes 30 to 330 bytes. */
+/** All annotations of an object have 256 KiB; sentences never keep a grant from being told, of 30 to 330 bytes. */
 const mostBytes = { grants: 96 * 1024, sentences: 64 * 1024, journal: 64 * 1024 } as const;
 
-/** Keys in order: the same contents are the same text. What does not fit is counted, of sentences left out; these are cut short too. */
+/** Keys in order: the same contents are the same text. Grants that do not fit are counted; sentences are cut or left out. */
 export function writeNodeSlices({ grants, waiting }: Pick<NodeSlices, "grants" | "waiting">): string {
   const inOrder = (map: Readonly<Record<string, string>>) => Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
   const sentences = inOrder(waiting).map(([key, words]) => [key, shortened(words, longestSentence)] as const);
@@ -99,14 +96,10 @@ export function writeJournalSlices(
   return JSON.stringify({ slices: named, ...(more > 0 && { more }), ...(restored && { restored }) });
 }
 
-/** Absent: a daemon that says nothing of it. Undefined: it cannot be read, and says nothing yet. A list that no daemon writes is cut. */
+/** Absent: a daemon that says nothing of it. Undefined: it cannot be read. A list that no daemon writes is cut. */
 export function readJournalSlices(text: string | undefined): JournalSlices | undefined {
-  try {
-    const said = journalSlices.parse(JSON.parse(text ?? '{"slices":[]}'));
-    return { ...said, slices: said.slices.slice(0, mostJournalSlices) };
-  } catch {
-    return undefined;
-  }
+  const said = readJson(journalSlices, text ?? '{"slices":[]}');
+  return said && { ...said, slices: said.slices.slice(0, mostJournalSlices) };
 }
 
 /** At most so many characters. */

@@ -5,8 +5,7 @@
 import { z } from "zod";
 
 import { conditions, count } from "../fields.ts";
-import { type Kind, whereaboutsGroup } from "../kind.ts";
-import { metadata } from "../metadata.ts";
+import { defineKind, whereaboutsGroup } from "../kind.ts";
 import { range } from "../pools/range.ts";
 
 const spec = z.looseObject({
@@ -34,32 +33,23 @@ const status = z.looseObject({
   conditions: conditions.optional(),
 });
 
-const schema = z.looseObject({
-  apiVersion: z.literal(`${whereaboutsGroup}/v1alpha1`),
-  kind: z.literal("NodeSlicePool"),
-  metadata,
-  spec,
-  status: status.optional(),
-});
+export const nodeSlicePoolKind = defineKind(
+  whereaboutsGroup,
+  "NodeSlicePool",
+  { spec, status: status.optional() },
+  {
+    shortNames: ["nsp"],
+    description: "A range that is cut into slices, one or more for each node.",
+    plainStatus: true,
+    columns: [
+      ["Range", ".spec.range"],
+      ["SliceSize", ".spec.sliceSize"],
+      ["Total", ".status.totalSlices"],
+      ["Assigned", ".status.assignedSlices"],
+      ["Free", ".status.freeSlices"],
+      ["Ready", '.status.conditions[?(@.type=="Ready")].status'],
+    ],
+  },
+);
 
-export type NodeSlicePool = z.infer<typeof schema>;
-
-export const nodeSlicePoolKind: Kind<typeof schema> = {
-  group: whereaboutsGroup,
-  version: "v1alpha1",
-  kind: "NodeSlicePool",
-  plural: "nodeslicepools",
-  singular: "nodeslicepool",
-  shortNames: ["nsp"],
-  description: "A range that is cut into slices, one or more for each node.",
-  schema,
-  plainStatus: true,
-  columns: [
-    { name: "Range", type: "string", jsonPath: ".spec.range" },
-    { name: "SliceSize", type: "string", jsonPath: ".spec.sliceSize" },
-    { name: "Total", type: "string", jsonPath: ".status.totalSlices" },
-    { name: "Assigned", type: "string", jsonPath: ".status.assignedSlices" },
-    { name: "Free", type: "string", jsonPath: ".status.freeSlices" },
-    { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
-  ],
-};
+export type NodeSlicePool = z.infer<typeof nodeSlicePoolKind.schema>;

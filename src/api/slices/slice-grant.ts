@@ -1,13 +1,17 @@
-// What stands on the IPPool of a node's slice beside whereabouts' fields (docs/decisions/0013): the grant, which only the controller
-// writes, and the node's word on it, which only that node's daemon writes. Pure.
+// What stands on the IPPool of a node's slice beside whereabouts' fields (docs/decisions/0013): the grant, which only the
+// controller writes, and the node's word on it, which only that node's daemon writes. Pure.
 //
 // Promised: a grant or a word that cannot be read reads as absent, and nothing is handed out by it.
 import { z } from "zod";
 
+import { attempt } from "../../net/coded-error.ts";
+import { NetError } from "../../net/error.ts";
 import { difference } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, parsePrefix, type Prefix } from "../../net/prefix.ts";
+import { readJson } from "../fields.ts";
 import { holdfastGroup } from "../kind.ts";
+import type { ReadMetadata } from "../metadata.ts";
 
 /** Label: on every IPPool that is a slice or a piece of one. The reconcilers of shared pools leave those alone. */
 export const sliceLabelName = `${holdfastGroup}/slice`;
@@ -25,13 +29,13 @@ const whole = z.int().nonnegative();
 const block = z.string();
 
 /**
- * `active`: hand out of it. `returning`: hand nothing out any more, and seal it if it is empty; in use again when it says active.
- * `draining`: hand nothing out any more, move what is held to the reservation ledger, then seal it.
+ * `active`: hand out of it. `returning`: hand nothing out any more, and seal it if it is empty; in use again when it says
+ * active. `draining`: hand nothing out any more, move what is held to the reservation ledger, then seal it.
  */
 const phase = z.enum(["active", "returning", "draining"]);
 
 const grant = z.object({
-  /** Of the pool; a later grant of the same addresses has a greater one. A node that returns with another hands out nothing. */
+  /** Greater in every later grant of the same addresses. A node that returns with another hands out nothing. */
   generation: whole.positive(),
   /** Greater with every change of the grant. */
   serial: whole.positive(),
@@ -59,7 +63,7 @@ const nodeWord = z.object({
   sealed: z.boolean().default(false),
   /** What was moved to the reservation ledger before it was sealed: addresses. */
   moved: z.array(z.string()).default([]),
-  /** The piece that the node gives up, in answer to `lend.ask`, and does not take back; or gave up before a restore that forgot it. */
+  /** The piece that the node gives up for good, in answer to `lend.ask`, or gave up before a restore that forgot it. */
   gives: z.object({ ask: whole.positive(), block }).optional(),
   /** Held, and free for any pod: what cools down is neither. */
   used: whole.default(0),
@@ -70,43 +74,24 @@ const nodeWord = z.object({
 
 export type NodeWord = z.infer<typeof nodeWord>;
 
-type Annotated = { readonly annotations?: Readonly<Record<string, string>> | undefined };
-
-export function readGrant(metadata: Annotated): SliceGrant | undefined {
-  return read(grant, metadata.annotations?.[grantAnnotation]);
+export function readGrant({ annotations }: ReadMetadata): SliceGrant | undefined {
+  return readJson(grant, annotations?.[grantAnnotation] ?? "");
 }
 
-export function readNodeWord(metadata: Annotated): NodeWord | undefined {
-  return read(nodeWord, metadata.annotations?.[nodeWordAnnotation]);
+export function readNodeWord({ annotations }: ReadMetadata): NodeWord | undefined {
+  return readJson(nodeWord, annotations?.[nodeWordAnnotation] ?? "");
 }
 
 /** Defaults are left out: 50,000 of them are written. */
-export function writeGrant(value: SliceGrant): string {
-  return JSON.stringify(value, (_, each: unknown) => (Array.isArray(each) && each.length === 0 ? undefined : each));
-}
+const written = (value: object) =>
+  JSON.stringify(value, (_, each: unknown) => (Array.isArray(each) && each.length === 0 ? undefined : each));
 
-export function writeNodeWord(value: NodeWord): string {
-  return JSON.stringify(value, (_, each: unknown) => (Array.isArray(each) && each.length === 0 ? undefined : each));
-}
+export const writeGrant = (grant: SliceGrant): string => written(grant);
+export const writeNodeWord = (word: NodeWord): string => written(word);
 
 /** The blocks that are CIDRs; what is none was written by a hand and is left out. */
 export function blocksOf(texts: readonly string[]): Prefix[] {
-  return texts.flatMap((text) => {
-    try {
-      return [parsePrefix(text)];
-    } catch {
-      return [];
-    }
-  });
-}
-
-function read<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
-  if (text === undefined) return undefined;
-  try {
-    return schema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return texts.flatMap((text) => attempt(NetError, () => parsePrefix(text)) ?? []);
 }
 
 /** The blocks together have all of this one: two neighbours that came back one by one are given out as one. */

@@ -18,10 +18,8 @@ export function nodeSlicePoolName({ network, configuration, range }: SlicedNetwo
   const name = network === "" ? configuration : network;
   if (name !== "")
     return legalName("NodeSlicePool", name, network === "" ? "the configuration's name" : "network_name");
-  throw new ObjectError(
-    "bad-name",
-    `The sliced range ${range} has neither network_name nor a configuration name: set one, its NodeSlicePool is named by it.`,
-  );
+  const words = `The sliced range ${range} has neither network_name nor a configuration name: set one, its NodeSlicePool is named by it.`;
+  throw new ObjectError("bad-name", words);
 }
 
 /** Every name under which it may be: the fork names it by the range where there is no network_name. */

@@ -78,10 +78,8 @@ async function acquire(lock: LeaseLock, name: string, clock: Clock, signal: Abor
   const untilMs = clock.monotonicMs() + patienceMs;
   while (!(await lock.tryHold(signal, callTimeoutMs))) {
     if (clock.monotonicMs() > untilMs) {
-      throw new TransferError(
-        "not-quiet",
-        `The Lease ${name} is held by ${lock.holder} for ${patienceMs / 1000} s: stop whoever that is, and try again.`,
-      );
+      const words = `The Lease ${name} is held by ${lock.holder} for ${patienceMs / 1000} s: stop whoever that is, and try again.`;
+      throw new TransferError("not-quiet", words);
     }
     if (!(await sleep(clock, tryEveryMs, signal))) signal.throwIfAborted();
   }

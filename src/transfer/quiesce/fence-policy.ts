@@ -151,10 +151,8 @@ async function untilProbe(
     if (!(await sleep(clock, probeEveryMs, signal))) break;
   }
   signal.throwIfAborted();
-  throw new TransferError(
-    "not-quiet",
-    `ValidatingAdmissionPolicy ${policyName} should have its writes ${wanted}, and after ${(probesMax * probeEveryMs) / 1000} s has not: see whether the API server has policies switched off.`,
-  );
+  const words = `ValidatingAdmissionPolicy ${policyName} should have its writes ${wanted}, and after ${(probesMax * probeEveryMs) / 1000} s has not: see whether the API server has policies switched off.`;
+  throw new TransferError("not-quiet", words);
 }
 
 async function tryProbe(

@@ -45,10 +45,8 @@ export function configMapStore(client: KubeClient, namespace: string, name: stri
       const packed = gzipSync(encodeRecord(record));
       const count = Math.ceil(packed.length / partBytes);
       if (count > mostParts) {
-        throw new TransferError(
-          "bad-record",
-          `The record needs ${count} ConfigMaps, ${mostParts} at most: migrate fewer definitions at once (--definition), or keep it in a file.`,
-        );
+        const words = `The record needs ${count} ConfigMaps, ${mostParts} at most: migrate fewer definitions at once (--definition), or keep it in a file.`;
+        throw new TransferError("bad-record", words);
       }
       const before = (await read(name, signal))?.data;
       const generation = before?.["generation"] === "a" ? "b" : "a";

@@ -51,7 +51,7 @@ describe("a claim's record", () => {
         const before = stored(reservationOf(each, "kube-system"));
         const renamed = new Map([["kube-system/a", "shop/b"]]);
         const there = movedRecord(recordOf(before), { namespace: "shop", network: "red", renamed }) as Reservation;
-        const after = holdOfReservation(stored(there), { networks: new Set(["red"]) });
+        const after = holdOfReservation(stored(there), new Set(["red"]));
         expect(after.domain).toBe("network:red");
         expect(ofOwner(after)).toEqual({
           ...ofOwner({ ...each, version: "" }),

@@ -52,7 +52,7 @@ export function readRecord(object: AddressObject, networks: ReadonlySet<string>)
         ? { ...rest, address, owner, poolDomain: `${parts.namespace}/${parts.name}` }
         : { ...rest, address, owner };
     }
-    const { domain, address } = holdOfReservation(object, { networks });
+    const { domain, address } = holdOfReservation(object, networks);
     const parts = parseDomain(domain);
     const owner = ownerText(object);
     return { ...rest, address, owner, network: parts.scope === "network" ? parts.network : "" };
