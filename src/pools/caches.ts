@@ -1,5 +1,5 @@
-// What the leader follows of the cluster: informers over everything that an address's life depends on, trimmed to what is read,
-// and the holds by pool made from them.
+// What the leader follows of the cluster: informers over everything that an address's life depends on, trimmed to what
+// is read, and the holds by pool made from them.
 // Promised: nothing is told before all of it has been listed once. Not promised: freshness; whoever frees reads again.
 import { nodeLabelName, usedByAnnotation } from "../api/holds/hold-marks.ts";
 import { parseObject } from "../api/kind.ts";

@@ -1,5 +1,5 @@
-// Deletes the objects of addresses that have cooled down. Each delete is guarded by uid and resourceVersion: an object that an
-// owner has taken back meanwhile stays.
+// Deletes the objects of addresses that have cooled down. Each delete is guarded by uid and resourceVersion: an object
+// that an owner has taken back meanwhile stays.
 import { preconditionsOf } from "../api/holds/version.ts";
 import { holds, reservations } from "../cluster/resources.ts";
 import { inParallel } from "../kube/in-parallel.ts";
@@ -9,51 +9,25 @@ import { type Removal, removeObject } from "../ledger/reservation/guarded-delete
 import { describeHeld, type PoolHold } from "./pool-hold.ts";
 import { everyRound, type Work } from "./rounds.ts";
 
-const intervalMs = 1000;
+const every = { what: "deleting what has cooled", ms: 1000 };
 /** At once; with 4 ms a delete, about 2,000 a second at most. */
 const parallel = 8;
 /** In one round: more wait for the next, a second later. */
 const roundMax = 1000;
 
-export class CooldownSweeper {
-  readonly #options: Work;
-
-  constructor(options: Work) {
-    this.#options = options;
-  }
-
-  run(signal: AbortSignal): Promise<void> {
-    const every = { what: "deleting what has cooled", ms: intervalMs };
-    return everyRound(this.#options, every, signal, () => this.round(signal));
-  }
-
-  /** Deletes what is due; the number that is gone. */
-  async round(signal: AbortSignal): Promise<number> {
-    const { caches, clock, isPaused } = this.#options;
+export function sweepCooled(work: Work, signal: AbortSignal): Promise<void> {
+  const { caches, client, clock, isPaused, log } = work;
+  return everyRound(work, every, signal, async () => {
     const nowMs = clock.wallMs();
-    const due: PoolHold[] = [];
-    for (const held of caches.holdsByPool.all()) {
-      if (held.cooling !== undefined && held.cooling.untilMs <= nowMs && due.push(held) === roundMax) break;
-    }
-    let deleted = 0;
-    await inParallel(parallel, due, async (held) => {
+    const due = caches.holdsByPool.all().filter(({ cooling }) => cooling !== undefined && cooling.untilMs <= nowMs);
+    await inParallel(parallel, due.take(roundMax).toArray(), async (held) => {
       if (signal.aborted || (await isPaused?.(signal)) === true) return;
-      if (await this.#delete(held, signal)) deleted += 1;
-    });
-    return deleted;
-  }
-
-  async #delete(held: PoolHold, signal: AbortSignal): Promise<boolean> {
-    const { client, log } = this.#options;
-    try {
-      return (await removeHeld(client, held, signal)) !== "changed";
-    } catch (error) {
-      if (!signal.aborted) {
+      await removeHeld(client, held, signal).catch((error: unknown) => {
+        if (signal.aborted) return;
         log.warn("a cooled address could not be removed; it is tried again", { object: describeHeld(held), error });
-      }
-      return false;
-    }
-  }
+      });
+    });
+  });
 }
 
 /** The very state that was read. */

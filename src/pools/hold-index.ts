@@ -1,5 +1,4 @@
-// Every hold by the pools that show it, kept up to date object by object: a change of one address costs one pool's
-// work.
+// Every hold by the pools that show it, kept up to date object by object: a change of one address costs one pool's work.
 // Invariant: `of(pool)` are exactly the holds put last for which the index names that pool. A change of the pools
 // themselves is rare and makes everything anew.
 import { PoolIndex, type PoolRange } from "./membership.ts";
@@ -24,15 +23,11 @@ export class HoldsByPool {
 
   /** The pools that the object was or is in. No holds: the object is gone, or cannot be read. */
   put(key: string, held: readonly PoolHold[]): ReadonlySet<string> {
-    const touched = new Set<string>();
-    for (const pool of this.#poolsOf(this.#objects.get(key) ?? [])) {
-      this.#byPool.get(pool)?.delete(key);
-      touched.add(pool);
-    }
+    const before = this.#poolsOf(this.#objects.get(key) ?? []);
+    for (const pool of before) this.#byPool.get(pool)?.delete(key);
     if (held.length === 0) this.#objects.delete(key);
     else this.#objects.set(key, held);
-    for (const pool of this.#enter(key, held)) touched.add(pool);
-    return touched;
+    return before.union(this.#enter(key, held));
   }
 
   of(pool: string): PoolHold[] {
@@ -44,8 +39,8 @@ export class HoldsByPool {
     return this.#byPool.get(pool)?.size ?? 0;
   }
 
-  *all(): IterableIterator<PoolHold> {
-    for (const held of this.#objects.values()) yield* held;
+  all(): IteratorObject<PoolHold> {
+    return this.#objects.values().flatMap((held) => held);
   }
 
   #enter(key: string, held: readonly PoolHold[]): ReadonlySet<string> {

@@ -8,7 +8,7 @@ import { ReservationLedger } from "../ledger/reservation/reservation-ledger.ts";
 import type { PoolCaches } from "./caches.ts";
 import { CoexistenceFinalizers } from "./coexistence/finalizers.ts";
 import { strayWords } from "./coexistence/verdict.ts";
-import { CooldownSweeper } from "./cooldown-sweeper.ts";
+import { sweepCooled } from "./cooldown-sweeper.ts";
 import { type CollectorOptions, LeakCollector } from "./leaks/collector.ts";
 import type { PoolMetrics } from "./metrics.ts";
 import { FreeMapSweeper } from "./mirror/free-map-sweeper.ts";
@@ -31,7 +31,6 @@ export interface LeaderOptions
 }
 
 export class PoolsLeader {
-  readonly #caches: PoolCaches;
   readonly #options: LeaderOptions;
   /** Of the definitions as they are now: with 1,000 of them that takes 20 ms, and each pool asks once a second. */
   #uses: readonly NetworkUse[] | undefined;
@@ -41,7 +40,6 @@ export class PoolsLeader {
 
   constructor(options: LeaderOptions) {
     this.#options = options;
-    this.#caches = options.caches;
     this.#pause = pauseOf(options);
     const isPaused = async (signal: AbortSignal) => (await this.#pause(signal)) !== "off";
     this.#work = { ...options, isPaused };
@@ -54,12 +52,12 @@ export class PoolsLeader {
     name: "pools",
     run: async (signal) => {
       const { mirror, state, work, touchAll } = this.#build();
-      this.#caches.follow((pool) => mirror.enqueue(pool), signal);
+      this.#options.caches.follow((pool) => mirror.enqueue(pool), signal);
       const end = this.#options.definitions.handle(touchAll);
       signal.addEventListener("abort", end, { once: true });
       const rest = async () => {
         await state.known(signal).catch(() => {}); // aborted: they end at once
-        await Promise.all([mirror, ...work].map((each) => each.run(signal)));
+        await Promise.all([sweepCooled(this.#work, signal), ...work.map((each) => each.run(signal))]);
       };
       await Promise.all([state.run(signal), rest()]);
     },
@@ -73,9 +71,9 @@ export class PoolsLeader {
   }
 
   #build() {
-    const { client, clock, log, metrics, kubeMetrics } = this.#options;
+    const { caches, client, clock, log, metrics, kubeMetrics } = this.#options;
     const touchAll = () => {
-      for (const key of this.#caches.pools.cache.keys()) mirror.enqueue(key);
+      for (const key of caches.pools.cache.keys()) mirror.enqueue(key);
     };
     const state = this.#makeState(touchAll);
     const collector = this.#makeCollector(state, touchAll);
@@ -95,22 +93,14 @@ export class PoolsLeader {
       onError: (error, pool) => log.warn("a pool could not be written; it is tried again", { pool, error }),
       ...(kubeMetrics && { observer: kubeMetrics.controller("pools") }),
     });
-    return {
-      mirror,
-      state,
-      touchAll,
-      work: [
-        collector,
-        new CooldownSweeper(this.#work),
-        new CoexistenceFinalizers({ ...this.#work, coexistence: () => state.coexistence }),
-        new FreeMapSweeper({ ...this.#work, namespaces: () => this.#poolNamespaces() }),
-      ],
-    };
+    const finalizers = new CoexistenceFinalizers({ ...this.#work, coexistence: () => state.coexistence });
+    const sweeper = new FreeMapSweeper({ ...this.#work, namespaces: () => this.#poolNamespaces() });
+    return { mirror, state, touchAll, work: [mirror, collector, finalizers, sweeper] };
   }
 
   *#poolNamespaces(): IterableIterator<string> {
     yield this.#options.systemNamespace;
-    for (const { metadata } of this.#caches.pools.cache.list()) yield metadata.namespace ?? "";
+    for (const { metadata } of this.#options.caches.pools.cache.list()) yield metadata.namespace ?? "";
     for (const { namespace } of this.uses() ?? []) yield namespace;
   }
 
@@ -140,12 +130,10 @@ export class PoolsLeader {
     const { client, clock, metrics } = this.#options;
     const ledgers = new Map<string, Ledger>();
     const ledgerOf = (namespace: string) => {
-      const known = ledgers.get(namespace);
-      if (known !== undefined) return known;
-      const now = () => clock.wallMs();
-      const made = new ReservationLedger({ client, namespace, now, clock, coexistence: () => state.coexistence });
-      ledgers.set(namespace, made);
-      return made;
+      const made = { client, namespace, now: () => clock.wallMs(), clock, coexistence: () => state.coexistence };
+      const ledger = ledgers.get(namespace) ?? new ReservationLedger(made);
+      ledgers.set(namespace, ledger);
+      return ledger;
     };
     return new LeakCollector({
       ...this.#work,

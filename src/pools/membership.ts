@@ -1,6 +1,6 @@
 // Which pools an address shows in: the one that its hold names, else every pool of its domain whose range has it. Pure.
-// An address may be in several pools where ranges overlap; it is taken in all of them. Not promised: that every hold has a
-// pool. A hold whose pool was deleted counts all the same, for those who free and for those who check.
+// An address may be in several pools where ranges overlap; it is taken in all of them. Not promised: that every hold has
+// a pool. A hold whose pool was deleted counts all the same, for those who free and for those who check.
 import { ObjectError } from "../api/error.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import { parseDomain } from "../api/pools/domain.ts";
@@ -8,6 +8,7 @@ import type { IPPool } from "../api/pools/ip-pool.ts";
 import { poolNamesToRead, readPoolName } from "../api/pools/pool-name.ts";
 import { parseRange } from "../api/pools/range.ts";
 import type { Hold } from "../ipam/ledger.ts";
+import { attempt } from "../net/coded-error.ts";
 import { contains, type Cidr } from "../net/prefix.ts";
 import type { PoolHold } from "./pool-hold.ts";
 
@@ -24,19 +25,11 @@ export interface PoolRange {
 /** Undefined where the range is none: such a pool has no addresses. */
 export function poolRangeOf(pool: IPPool): PoolRange | undefined {
   const { namespace = "", name = "", annotations } = pool.metadata;
-  try {
-    return {
-      key: `${namespace}/${name}`,
-      namespace,
-      name,
-      range: parseRange(pool.spec.range),
-      network: annotations?.[`${holdfastGroup}/network-name`],
-      node: annotations?.[`${holdfastGroup}/node`] ?? "",
-    };
-  } catch (error) {
-    if (error instanceof ObjectError) return undefined;
-    throw error;
-  }
+  const range = attempt(ObjectError, () => parseRange(pool.spec.range));
+  if (range === undefined) return undefined;
+  const network = annotations?.[`${holdfastGroup}/network-name`];
+  const node = annotations?.[`${holdfastGroup}/node`] ?? "";
+  return { key: `${namespace}/${name}`, namespace, name, range, network, node };
 }
 
 /** Empty: the network without a name. A node's slice is not found by its name, which may mean several things. */
@@ -97,12 +90,21 @@ export class PoolIndex {
   }
 }
 
-/** namespace/name of the pool -> what is held of it; what cools down is nobody's. */
-export function membersOf(all: Iterable<PoolHold>, index: PoolIndex): Map<string, PoolHold[]> {
+export interface PoolsOfHolds {
+  of(hold: Hold, namespace: string): readonly Pick<PoolRange, "key">[];
+}
+
+/** namespace/name of the pool, or what `keyOf` makes of it -> what is held of it; what cools down is nobody's. */
+export function membersOf(
+  all: Iterable<PoolHold>,
+  index: PoolsOfHolds,
+  keyOf: (held: PoolHold, pool: string) => string = (_, pool) => pool,
+): Map<string, PoolHold[]> {
   const members = new Map<string, PoolHold[]>();
   for (const held of all) {
     if (held.cooling !== undefined) continue;
-    for (const { key } of index.of(held.hold, held.namespace)) {
+    for (const pool of index.of(held.hold, held.namespace)) {
+      const key = keyOf(held, pool.key);
       const others = members.get(key);
       if (others === undefined) members.set(key, [held]);
       else others.push(held);

@@ -39,14 +39,11 @@ export function networksOf(definitions: Iterable<DefinitionObject>, systemNamesp
   return { uses: all.filter(isShared), sliced: all.filter((use) => !isShared(use)), unreadable, ignored };
 }
 
-/** The domain in which the use's addresses are unique. Undefined: the pool is handed out in another, and the use is refused. */
-export function domainOfUse(
-  { config, namespace, names, identity }: NetworkUse,
-  pool = names[0]!,
-  marked?: Domain,
-): Domain | undefined {
+/** The domain in which the use's addresses are unique. Undefined: the pool is of another, and the use is refused. */
+export function domainOfUse(use: NetworkUse, name = use.names[0]!, marked?: Domain): Domain | undefined {
+  const { config, namespace, identity } = use;
   const rule = { network: identity.network, protectsOverlaps: config.overlappingRanges };
-  return settledDomain({ ...rule, pool: { namespace, name: pool } }, marked);
+  return settledDomain({ ...rule, pool: { namespace, name } }, marked);
 }
 
 /** What definitions hand out of a pool; undefined: none uses it, and all of it counts. */
@@ -55,7 +52,10 @@ export function usefulIn(uses: readonly NetworkUse[]): IntervalSet | undefined {
   return uses.map(({ config, range }) => usefulOf(config, range)).reduce((all, each) => union(all, each));
 }
 
-export function usesOfPool(uses: readonly NetworkUse[], { namespace, name }: PoolRange): NetworkUse[] {
+export function usesOfPool(
+  uses: readonly NetworkUse[],
+  { namespace, name }: Pick<PoolRange, "namespace" | "name">,
+): NetworkUse[] {
   return uses.filter((use) => use.namespace === namespace && use.names.includes(name));
 }
 

@@ -1,23 +1,14 @@
-// Keeps the shared state: carries out the operator's word on coexistence, adopts pools, and tells daemons by `holdfast-state`. Signs of
-// whereabouts decide where there is no word yet; afterwards they are told, and change nothing.
-// Promised: while it is paused nothing is done; `paused` is left as it is; the write is guarded by resourceVersion, so a pause that comes meanwhile is not undone;
-// a look that failed changes nothing. Until the first look ends the word of the leader before counts, as daemons act on it; without one, coexistence
-// counts as on, and who would act by it waits (`known`): marks of coexistence on our own holds would decide the word. A word is written before pools
-// change by it.
+// Keeps the shared state: carries out the operator's word on coexistence, adopts pools, and tells daemons by
+// `holdfast-state`. Signs of whereabouts decide where there is no word yet; afterwards they are told, and change nothing.
+// Promised: while it is paused nothing is done; `paused` is left as it is; the write is guarded by resourceVersion, so a
+// pause that comes meanwhile is not undone; a look that failed changes nothing. Until the first look ends the word of the
+// leader before counts, as daemons act on it; without one, coexistence counts as on, and who would act by it waits
+// (`known`): marks of coexistence on our own holds would decide the word. A word is written before pools change by it.
 import { keptFinalizer } from "../api/holds/hold-marks.ts";
 import type { IPPool } from "../api/pools/ip-pool.ts";
 import { isAdopted } from "../api/pools/pool-domain.ts";
 import { seenAnnotation } from "../api/slices/node-lease.ts";
-import {
-  begun,
-  begunAt,
-  inForce,
-  poolNamespaceKey,
-  poolNamespaceOf,
-  readWord,
-  type Word,
-  wordData,
-} from "../cluster/coexistence-word.ts";
+import * as state from "../cluster/coexistence-word.ts";
 import { nodeOfLease } from "../cluster/fencing.ts";
 import type { ConfigMap } from "../cluster/resources.ts";
 import { fetchState, saveState } from "../cluster/state.ts";
@@ -32,6 +23,7 @@ import { bareHolds } from "./coexistence/finalizers.ts";
 import { firstWord, type Memory, nextCoexistence, unseenWords } from "./coexistence/verdict.ts";
 import { hasForeign, planMirror } from "./mirror/mirror.ts";
 import type { NetworkUse } from "./networks.ts";
+import type { PoolHold } from "./pool-hold.ts";
 import { everyRound, type Work } from "./rounds.ts";
 
 export interface StateKeeperOptions extends Work {
@@ -49,7 +41,7 @@ export interface StateKeeperOptions extends Work {
   readonly whereaboutsNamespaces?: readonly string[];
 }
 
-const intervalMs = 10_000;
+const every = { what: "looking at the shared state", ms: 10_000 };
 /** Looking for whereabouts reads all of its pools; entries that it writes are seen sooner, by following them. */
 const detectMs = 60_000;
 /** Looks: the mirror drops within seconds what nothing holds any more. */
@@ -61,7 +53,7 @@ export class StateKeeper {
   readonly #options: StateKeeperOptions;
   #memory: Memory = { silentSinceMs: undefined };
   #coexistence = true;
-  /** Where pools are: read once in a term, and changed by this leader alone. A key that is lost or changed by hand is written again. */
+  /** Where pools are: read once in a term, and changed by this leader alone. A lost or edited key is written again. */
   #namespace: string;
   #isPlaced = false;
   #hasBegun = false;
@@ -70,7 +62,7 @@ export class StateKeeper {
   readonly #waits = new Map<string, number>();
   #detected: { readonly ms: number; readonly signs: Upstream } | undefined;
   /** Read or decided last: it outlives the object. */
-  #word: Word | undefined;
+  #word: state.Word | undefined;
   #isStray = false;
 
   constructor(options: StateKeeperOptions) {
@@ -88,18 +80,17 @@ export class StateKeeper {
   }
 
   run(signal: AbortSignal): Promise<void> {
-    const every = { what: "looking at the shared state", ms: intervalMs };
     return everyRound(this.#options, every, signal, () => this.look(signal));
   }
 
   async look(signal: AbortSignal): Promise<void> {
     const { client, clock, systemNamespace } = this.#options;
     const object = await fetchState(client, { namespace: systemNamespace, signal });
-    const current = inForce(object);
-    if (!this.#isPlaced && object !== undefined) this.#place(poolNamespaceOf(object, systemNamespace));
+    const current = state.inForce(object);
+    if (!this.#isPlaced && object !== undefined) this.#place(state.poolNamespaceOf(object, systemNamespace));
     this.#options.onPlace?.(this.#namespace);
     const paused = object?.data?.["paused"] ?? "";
-    const said = readWord(object);
+    const said = state.readWord(object);
     if (current === false || (current === true && said !== undefined)) {
       if (!this.#hasBegun) this.#tell(current, "");
       this.#known.resolve();
@@ -119,7 +110,7 @@ export class StateKeeper {
     }
     let stored = object;
     /** False: another has made the state meanwhile; the next look reads it. */
-    const record = async () => (stored = await this.#write(stored, wordData(word), signal)) !== undefined;
+    const record = async () => (stored = await this.#write(stored, state.wordData(word), signal)) !== undefined;
     const isMarked = this.#hasMarked(word.word, current !== false, upstream.active);
     if (isMarked && !(await record())) return;
     const isDisowned = isMarked && (await this.#disown(signal));
@@ -139,12 +130,12 @@ export class StateKeeper {
     const { coexistence, why } = verdict;
     this.#tell(coexistence, why);
     this.#warn(coexistence, upstream);
-    const data = { ...wordData(word), coexistence: coexistence ? "on" : "off", why, paused };
-    const next = coexistence && current !== true ? begun({ ...stored?.data, ...data }) : data;
+    const data = { ...state.wordData(word), coexistence: coexistence ? "on" : "off", why, paused };
+    const next = coexistence && current !== true ? state.begun({ ...stored?.data, ...data }) : data;
     if ((await this.#write(stored, next, signal)) !== undefined) this.#known.resolve();
   }
 
-  #decide(current: boolean | undefined, upstream: Upstream): Word | string {
+  #decide(current: boolean | undefined, upstream: Upstream): state.Word | string {
     const { systemNamespace, caches, uses, log, onUnseen } = this.#options;
     const own = new Set(
       uses()?.flatMap(({ config, namespace }) => (config.poolNamespace === "nad" ? [namespace] : [])),
@@ -174,8 +165,8 @@ export class StateKeeper {
   #placed(object: ConfigMap | undefined, data: Data): Data {
     const namespace = this.#namespace === this.#options.systemNamespace ? "" : this.#namespace;
     // Never said where it was never another: a state from before a move must not say it.
-    if ((object?.data?.[poolNamespaceKey] ?? "") === namespace) return data;
-    return begun({ ...object?.data, ...data, [poolNamespaceKey]: namespace });
+    if ((object?.data?.[state.poolNamespaceKey] ?? "") === namespace) return data;
+    return state.begun({ ...object?.data, ...data, [state.poolNamespaceKey]: namespace });
   }
 
   /**
@@ -184,15 +175,15 @@ export class StateKeeper {
    */
   async #moving(
     object: ConfigMap | undefined,
-    word: Word,
+    word: state.Word,
     current: boolean | undefined,
     signal: AbortSignal,
   ): Promise<Data | undefined> {
     const { client, caches } = this.#options;
     const to = word.namespace ?? this.#namespace;
     if (to === this.#namespace) return undefined;
-    const data = { ...wordData(word), paused: object?.data?.["paused"] ?? "" };
-    const since = begunAt(object);
+    const data = { ...state.wordData(word), paused: object?.data?.["paused"] ?? "" };
+    const since = state.begunAt(object);
     // Before the list: what a daemon made that did not know yet is in it.
     const unaware = [...caches.leases.cache.list()].flatMap((lease) => {
       const node = nodeOfLease(lease);
@@ -203,7 +194,8 @@ export class StateKeeper {
     if (why !== undefined) return { ...data, ...(current === undefined && { coexistence: "undecided" }), why };
     const waits = (names: readonly string[]) =>
       `pools go to the namespace ${to}: daemons do not know yet that they hand out nothing${names.length > 0 ? `: ${names.join(", ")}` : ""}`;
-    if (current !== undefined) return begun({ ...object?.data, ...data, coexistence: "undecided", why: waits([]) });
+    if (current !== undefined)
+      return state.begun({ ...object?.data, ...data, coexistence: "undecided", why: waits([]) });
     if (since > 0 && unaware.length > 0) return { ...data, coexistence: "undecided", why: waits(unaware) };
     // The next look looks for whereabouts there.
     this.#place(to);
@@ -227,7 +219,7 @@ export class StateKeeper {
   }
 
   /** Some pool is adopted, perhaps from before whereabouts handed out of it: a new leader cannot know. */
-  #hasMarked(word: Word["word"], isOn: boolean, isActive: boolean): boolean {
+  #hasMarked(word: state.Word["word"], isOn: boolean, isActive: boolean): boolean {
     const isDue = word === "on" || (isOn && (isActive || !this.#hasBegun));
     return isDue && [...this.#options.caches.pools.cache.list()].some(isAdopted);
   }
@@ -272,30 +264,28 @@ export class StateKeeper {
     onStray?.(signs);
   }
 
-  /** Holds that whereabouts could give again: without an entry in their pool, a finalizer or a second name. */
-  #unshown(): number {
-    const { caches } = this.#options;
-    caches.refreshPools();
-    const entries = [...caches.pools.cache.keys()].reduce((sum, key) => {
-      const pool = caches.pool(key);
-      const held = caches.holdsByPool.of(key).filter(({ cooling }) => cooling === undefined);
-      const changes = pool === undefined ? [] : planMirror(pool, held, { coexistence: true }).changes;
-      return sum + changes.filter(({ from, to }) => from === undefined && to !== undefined).length;
-    }, 0);
-    return Math.max(entries, bareHolds(caches).length);
-  }
-
-  /** Pools that are not marked, or have entries without a hold. */
-  #unadopted(): IPPool[] {
+  /** Every pool that can be read, and what is held of it; what cools down is nobody's. */
+  #pools(): { readonly pool: IPPool; readonly held: readonly PoolHold[] }[] {
     const { caches } = this.#options;
     caches.refreshPools();
     return [...caches.pools.cache.keys()].flatMap((key) => {
       const pool = caches.pool(key);
-      if (pool === undefined) return [];
       const held = caches.holdsByPool.of(key).filter(({ cooling }) => cooling === undefined);
-      const isDone = isAdopted(pool) && !hasForeign(pool, held);
-      return isDone ? [] : [pool];
+      return pool === undefined ? [] : [{ pool, held }];
     });
+  }
+
+  /** Holds that whereabouts could give again: without an entry in their pool, a finalizer or a second name. */
+  #unshown(): number {
+    const changes = this.#pools().flatMap(({ pool, held }) => planMirror(pool, held, { coexistence: true }).changes);
+    const entries = changes.filter(({ from, to }) => from === undefined && to !== undefined).length;
+    return Math.max(entries, bareHolds(this.#options.caches).length);
+  }
+
+  /** Pools that are not marked, or have entries without a hold. */
+  #unadopted(): IPPool[] {
+    const left = this.#pools().filter(({ pool, held }) => !isAdopted(pool) || hasForeign(pool, held));
+    return left.map(({ pool }) => pool);
   }
 
   /** How many are left. */

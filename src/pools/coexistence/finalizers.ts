@@ -16,11 +16,9 @@ import type { PoolCaches } from "../caches.ts";
 import type { PoolHold } from "../pool-hold.ts";
 import { everyRound, type Work } from "../rounds.ts";
 
-export interface KeptHoldsOptions extends Work {
-  readonly coexistence: () => boolean;
-}
+type Options = Work & { readonly coexistence: () => boolean };
 
-const intervalMs = 2000;
+const every = { what: "marking what is held for whereabouts", ms: 2000 };
 /** At once; with 4 ms a write, about 2,000 a second at most. */
 const parallel = 8;
 /** In one round: more wait for the next, two seconds later. */
@@ -30,16 +28,15 @@ type Reservation = DeepReadonly<StoredReservation>;
 type Known = Pick<PoolCaches, "holdsByPool" | "reservations">;
 
 export class CoexistenceFinalizers {
-  readonly #options: KeptHoldsOptions;
+  readonly #options: Options;
   /** Objects whose second name is another's: said once. */
   readonly #said = new Set<string>();
 
-  constructor(options: KeptHoldsOptions) {
+  constructor(options: Options) {
     this.#options = options;
   }
 
   run(signal: AbortSignal): Promise<void> {
-    const every = { what: "marking what is held for whereabouts", ms: intervalMs };
     return everyRound(this.#options, every, signal, () => this.round(signal));
   }
 
@@ -77,8 +74,8 @@ export class CoexistenceFinalizers {
 
   async #letGo(object: Reservation, signal: AbortSignal): Promise<boolean> {
     const { client } = this.#options;
-    if (isAlias(object))
-      return (await removeObject(client, reservations, object as StoredReservation, signal)) === "removed";
+    const alias = object as StoredReservation;
+    if (isAlias(object)) return (await removeObject(client, reservations, alias, signal)) === "removed";
     const finalizers = (object.metadata.finalizers ?? []).filter((each) => each !== keptFinalizer);
     return this.#finalize(object, finalizers, signal);
   }
@@ -91,12 +88,8 @@ export class CoexistenceFinalizers {
       { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
       { op: "add", path: "/metadata/finalizers", value: finalizers },
     ] as const;
-    const patch = this.#options.client.patch(
-      reservations,
-      { namespace, name },
-      { type: "json", operations },
-      { signal },
-    );
+    const { client } = this.#options;
+    const patch = client.patch(reservations, { namespace, name }, { type: "json", operations }, { signal });
     return (await unless(["not-found", "conflict", "invalid"], patch)) !== undefined;
   }
 }
@@ -120,10 +113,8 @@ export function bareHolds({ holdsByPool, reservations: followed }: Known): [Rese
 
 /** One that somebody has deleted is a hold by its finalizer alone: it keeps it until it is released. */
 function leftovers({ reservations: followed }: Known): [Reservation, undefined][] {
-  const left: [Reservation, undefined][] = [];
-  for (const object of followed.cache.list()) {
-    if (!isAlias(object) && (!isKept(object) || object.metadata.deletionTimestamp !== undefined)) continue;
-    if (left.push([object, undefined]) === roundMax) break;
-  }
-  return left;
+  const isLeft = (object: Reservation) =>
+    isAlias(object) || (isKept(object) && object.metadata.deletionTimestamp === undefined);
+  const left = Iterator.from(followed.cache.list()).filter(isLeft).take(roundMax);
+  return left.map((object): [Reservation, undefined] => [object, undefined]).toArray();
 }

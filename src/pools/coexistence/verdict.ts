@@ -1,7 +1,8 @@
 // When an operator's word on coexistence takes effect, and what the leader decides where there is none. Pure.
-// "on" at once: every write of coexistence is one more, never one less, so daemons may see it one after the other; whereabouts may be
-// started when the state says that nothing is left to prepare. "off" only after whereabouts has been silent long enough and every pool
-// has been adopted since: what it wrote in the meantime has no hold, and would be handed out twice. Once off, no sign turns it on again.
+// "on" at once: every write of coexistence is one more, never one less, so daemons may see it one after the other;
+// whereabouts may be started when the state says that nothing is left to prepare. "off" only after whereabouts has been
+// silent long enough and every pool has been adopted since: what it wrote in the meantime has no hold, and would be
+// handed out twice. Once off, no sign turns it on again.
 import type { Word } from "../../cluster/coexistence-word.ts";
 import type { Upstream } from "../../ledger/coexistence/upstream.ts";
 
@@ -30,7 +31,7 @@ export interface CoexistenceVerdict {
   readonly memory: Memory;
 }
 
-/** The lease of whereabouts lasts 1.5 s and its garbage collector runs at every pod's end; two minutes are its longest ADD. */
+/** The lease of whereabouts lasts 1.5 s, its garbage collector runs at every pod's end; its longest ADD is two minutes. */
 export const silenceMs = 120_000;
 const unknown: Memory = { silentSinceMs: undefined };
 
@@ -72,11 +73,11 @@ export const unseenWords =
 
 export interface DecisionInput {
   readonly systemNamespace: string;
-  /** Namespaces with pools that no definition has there for itself: of a whereabouts that is gone, or ours by a word that is lost. */
+  /** Namespaces with pools that are no definition's own: of a whereabouts that is gone, or ours by a word that is lost. */
   readonly poolsElsewhere: readonly string[];
   readonly current: boolean | undefined;
   readonly upstream: Upstream;
-  /** Holds of the system namespace carry our finalizer, which only coexistence puts there: the word that there was is lost. */
+  /** Holds of the system namespace carry our finalizer, which only coexistence puts there: its word is lost. */
   readonly hasKept: boolean;
 }
 

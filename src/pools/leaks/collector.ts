@@ -1,7 +1,8 @@
 // Leak collection: looks at every hold again and again, and frees what judge.ts says, after reading pod and node anew.
-// Promised: one look frees nothing; an answer that does not come frees nothing and forgets nothing; a release is guarded by
-// the version of the hold that was judged, so a sandbox that was renewed meanwhile keeps its address; where too much looks
-// leaked at once, nothing is freed (src/cluster/mass-release-breaker.ts). Not promised: that two leaders do not both look; both would free the same.
+// Promised: one look frees nothing; an answer that does not come frees nothing and forgets nothing; a release is guarded
+// by the version of the hold that was judged, so a sandbox that was renewed meanwhile keeps its address; where too much
+// looks leaked at once, nothing is freed (src/cluster/mass-release-breaker.ts). Not promised: that two leaders do not
+// both look; both would free the same.
 import { type BreakerLimits, heldBack } from "../../cluster/mass-release-breaker.ts";
 import type { Ledger } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";
@@ -10,7 +11,6 @@ import { TokenBucket } from "../../kube/queue/ratelimit.ts";
 import type { Pause } from "../pause.ts";
 import { describeHeld, type PoolHold, heldKey } from "../pool-hold.ts";
 import { everyRound, type Work } from "../rounds.ts";
-import type { Facts } from "./facts.ts";
 import { defaultLimits, isOwners, judge, type JudgeLimits, type LeakReason } from "./judge.ts";
 import { factsFrom, liveFacts, nodesOf } from "./live-facts.ts";
 import { Observations } from "./observations.ts";
@@ -95,7 +95,10 @@ export class LeakCollector {
     const nowMs = clock.monotonicMs();
     const nodes = nodesOf(caches.presence.judge, caches.nodes.cache.list(), caches.leases.cache.list());
     const known = { pods: caches.pods.cache, statefulSets: caches.statefulSets.cache };
-    const doubles = this.#doubles();
+    /** The object's key -> the owner's holds in one pool, where there are several. */
+    const doubles = new Map<string, readonly PoolHold[]>();
+    for (const all of doublesOf(caches.holdsByPool.all(), caches.holdsByPool.pools).values())
+      for (const each of all) doubles.set(heldKey(each), all);
     const due: { held: PoolHold; doubles: readonly PoolHold[] }[] = [];
     const existing = new Set<string>();
     let holds = 0;
@@ -105,7 +108,10 @@ export class LeakCollector {
       existing.add(heldKey(held));
       const around = { lastNode: this.#observations.lastNode(held), doubles: doubles.get(heldKey(held)) ?? [] };
       const facts = factsFrom(known, nodes, held, around);
-      this.#remember(held, facts);
+      const { pod } = facts;
+      const { owner } = held.hold;
+      // A hold that was adopted does not say where its pod is, and once the pod is gone nothing does.
+      if (pod !== undefined && owner.kind === "pod" && isOwners(pod, owner)) this.#observations.seenOn(held, pod.node);
       const verdict = judge(held, facts, this.#observations.of(held), nowMs, this.#limits);
       const isNew = this.#observations.record(held, verdict, nowMs);
       if (isNew && verdict.verdict !== "keep") this.#options.onSuspect?.(held, verdict.reason);
@@ -125,21 +131,6 @@ export class LeakCollector {
     }
     this.#heldBack = why;
     return why === undefined;
-  }
-
-  /** Where the pod is: a hold that was adopted does not say it, and once the pod is gone nothing does. */
-  #remember(held: PoolHold, { pod }: Facts): void {
-    const { owner } = held.hold;
-    if (pod !== undefined && owner.kind === "pod" && isOwners(pod, owner)) this.#observations.seenOn(held, pod.node);
-  }
-
-  /** The object's key -> the owner's holds in one pool, where there are several. */
-  #doubles(): Map<string, readonly PoolHold[]> {
-    const { holdsByPool } = this.#options.caches;
-    const found = new Map<string, readonly PoolHold[]>();
-    for (const all of doublesOf(holdsByPool.all(), holdsByPool.pools).values())
-      for (const each of all) found.set(heldKey(each), all);
-    return found;
   }
 
   async #free(held: PoolHold, doubles: readonly PoolHold[], about: object, signal: AbortSignal): Promise<void> {

@@ -1,13 +1,45 @@
 // Whether an address that is held is still somebody's: the heart of leak collection. Pure.
-// Promised: nothing is freed whose pod is alive, whatever the order in which facts arrive; nothing of a node that cannot be
-// reached, unless it is fenced (src/cluster/fencing.ts); nothing on one look: `free` needs an earlier observation of
-// the same hold, unchanged, long enough ago. Not promised: that the facts are fresh. So whoever frees asks again with facts
-// read just before, and guards the release by the hold's version (collector.ts).
+// Promised: nothing is freed whose pod is alive, whatever the order in which facts arrive; nothing of a node that cannot
+// be reached, unless it is fenced (src/cluster/fencing.ts); nothing on one look: `free` needs an earlier observation of
+// the same hold, unchanged, long enough ago. Not promised: that the facts are fresh. So whoever frees asks again with
+// facts read just before, and guards the release by the hold's version (collector.ts).
 import { mayLackMirror } from "../../api/holds/pod-uid.ts";
+import type { Standing } from "../../cluster/fencing.ts";
 import type { HoldNote } from "../../ipam/ledger.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
 import { type PoolHold, isNameless } from "../pool-hold.ts";
-import type { Facts, PodFacts } from "./facts.ts";
+
+export interface PodFacts {
+  readonly uid: string;
+  readonly node: string;
+  readonly phase: string;
+  /** It has a deletionTimestamp: its containers may still run. */
+  readonly isTerminating: boolean;
+  /** Of the kubelet's copy of a pod that it started from a file: the UID under which the kubelet knows it. */
+  readonly mirrorOf?: string;
+}
+
+export interface StatefulSetFacts {
+  /** spec.ordinals.start */
+  readonly start: number;
+  readonly replicas: number;
+  readonly isTerminating: boolean;
+}
+
+/** What is known of the things that an address's life depends on. Absence is a fact too: `undefined`. */
+export interface Facts {
+  /** The pod of the owner's namespace and name, whatever its UID; undefined: there is none. */
+  readonly pod: PodFacts | undefined;
+  readonly nodeState: (name: string) => Standing;
+  /** Some node that is unreachable and may have had the pod, if there is any: for holds that name no node. */
+  readonly unreachableNode: string | undefined;
+  /** That of the keeper; undefined: it does not exist, or there is no keeper. */
+  readonly statefulSet: StatefulSetFacts | undefined;
+  /** Where the pod was when it was last seen, for holds that do not say it; empty: never seen. */
+  readonly lastNode: string;
+  /** The owner has another hold in the same range, and the pod's network-status shows that one and not this. */
+  readonly isSuperseded: boolean;
+}
 
 export type LeakReason =
   | "pod-gone"
@@ -113,9 +145,8 @@ function suspectPresent(held: PoolHold, pod: PodFacts, owner: PodOwner, facts: F
   const state = node === "" ? "ready" : facts.nodeState(node);
   if (state === "unreachable") return unreachable(node);
   if (state === "fenced") return stranded(pod, owner, node, limits);
-  if (pod.phase === "Succeeded" || pod.phase === "Failed") {
+  if (hasEnded(pod))
     return { reason: "pod-completed", why: `pod ${podOf(owner)} has ended (${pod.phase})`, afterMs: limits.observeMs };
-  }
   if (pod.isTerminating) return `pod ${podOf(owner)} is terminating, and may still use it`;
   if (!facts.isSuperseded) return `pod ${podOf(owner)} exists`;
   return {
@@ -128,13 +159,11 @@ function suspectPresent(held: PoolHold, pod: PodFacts, owner: PodOwner, facts: F
 
 /** Nothing runs there any more. The pod object itself may outlive that for a while. */
 function stranded(pod: PodFacts, owner: PodOwner, node: string, limits: JudgeLimits): Suspicion {
-  const isOver = pod.isTerminating || pod.phase === "Succeeded" || pod.phase === "Failed";
-  return {
-    reason: "node-gone",
-    why: `node ${node} of pod ${podOf(owner)} is off`,
-    afterMs: isOver ? limits.observeMs : limits.strandedGraceMs,
-  };
+  const afterMs = pod.isTerminating || hasEnded(pod) ? limits.observeMs : limits.strandedGraceMs;
+  return { reason: "node-gone", why: `node ${node} of pod ${podOf(owner)} is off`, afterMs };
 }
+
+const hasEnded = ({ phase }: PodFacts) => phase === "Succeeded" || phase === "Failed";
 
 /** A sentence where the node keeps the address although the pod object is gone: its containers may run on. */
 function keptByNode(node: string, facts: Facts): string | undefined {
@@ -158,20 +187,19 @@ function suspectKept(keeper: string, held: PoolHold, owner: PodOwner, facts: Fac
   const ordinal = ordinalOf(name, owner.name);
   if (ordinal === undefined) return `pod ${podOf(owner)} has no ordinal of ${keeper}`;
   const { pod, statefulSet } = facts;
-  if (pod !== undefined && pod.phase !== "Succeeded" && pod.phase !== "Failed") return `pod ${podOf(owner)} exists`;
+  if (pod !== undefined && !hasEnded(pod)) return `pod ${podOf(owner)} exists`;
   if (statefulSet !== undefined && isWithin(statefulSet, ordinal)) return `${keeper} keeps it`;
   const node = pod?.node || held.node || facts.lastNode;
   const kept = keptByNode(node, facts);
   if (kept !== undefined) return kept;
   const isOff = node !== "" && facts.nodeState(node) !== "ready";
   const afterMs = Math.max(limits.keeperGraceMs, limits.observeMs, isOff ? 0 : vouchedMs(held.hold.note));
-  if (statefulSet === undefined) {
+  if (statefulSet === undefined)
     return { reason: "stateful-set-gone", why: `${keeper} of ${owner.namespace} does not exist`, afterMs };
-  }
   return { reason: "scaled-down", why: `${keeper} of ${owner.namespace} has no pod ${owner.name} any more`, afterMs };
 }
 
-function isWithin({ start, replicas, isTerminating }: NonNullable<Facts["statefulSet"]>, ordinal: number): boolean {
+function isWithin({ start, replicas, isTerminating }: StatefulSetFacts, ordinal: number): boolean {
   return isTerminating || (ordinal >= start && ordinal < start + replicas);
 }
 

@@ -10,7 +10,7 @@ import type { Lease } from "../../kube/lease.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import { type PoolHold, isNameless } from "../pool-hold.ts";
-import { type Facts, type PodFacts, type StatefulSetFacts } from "./facts.ts";
+import type { Facts, PodFacts, StatefulSetFacts } from "./judge.ts";
 import { isSuperseded } from "./superseded.ts";
 
 export interface Nodes {
@@ -32,8 +32,8 @@ export function nodesOf(
     if (name !== "") states.set(nodeLabel(name), judge(name, found.get(name), leased.get(name)));
   }
   const lost = [...states.keys()].filter((name) => states.get(name) === "unreachable");
-  // Nodes come and go where a cluster is scaled: one that is deleted, and by its Lease came after the hold, does not keep it. Without any Node
-  // the machine's Lease is its node.
+  // Nodes come and go where a cluster is scaled: one that is deleted, and by its Lease came after the hold, does not keep
+  // it. Without any Node the machine's Lease is its node.
   const there = new Set([...(found.size > 0 ? found : leased).keys()].map(nodeLabel));
   const unreachable = lost.find((name) => there.has(name));
   const madeMs = new Map([...leased].map(([name, lease]) => [nodeLabel(name), createdMs(lease)]));
@@ -146,6 +146,9 @@ async function readNodes(asking: Asking, labels: readonly string[]): Promise<Nod
   const nodes = await Promise.all(known.map((name) => lookUp(client, kinds.nodes, { name }, { signal })));
   const names = known.map(nodeLeaseName);
   const leases = await Promise.all(names.map((name) => lookUp(client, kinds.leases, { namespace, name }, { signal })));
-  const isThere = <T>(each: T | undefined) => each !== undefined;
-  return nodesOf(judge, nodes.filter(isThere), leases.filter(isThere));
+  return nodesOf(
+    judge,
+    nodes.filter((each) => each !== undefined),
+    leases.filter((each) => each !== undefined),
+  );
 }

@@ -1,26 +1,14 @@
-// Which holds a pod has twice: two addresses of one owner in one pool, where network-status shows which one the pod uses. Pure.
+// Which holds a pod has twice: two addresses of one owner in one pool; network-status shows which the pod uses. Pure.
 import type { InterfaceStatus } from "../../api/network-status.ts";
-import type { Hold } from "../../ipam/ledger.ts";
 import { stableName } from "../../ipam/owner.ts";
-import type { Address } from "../../net/address.ts";
+import { type Address, equal } from "../../net/address.ts";
+import { membersOf, type PoolsOfHolds } from "../membership.ts";
 import type { PoolHold } from "../pool-hold.ts";
 
-interface PoolsOf {
-  of(hold: Hold, namespace: string): readonly { readonly key: string }[];
-}
-
 /** Name, interface and pool -> holds. By name: what whereabouts left of a pod has no UID, and its successor has one. */
-export function doublesOf(holds: Iterable<PoolHold>, index: PoolsOf): Map<string, PoolHold[]> {
-  const found = new Map<string, PoolHold[]>();
-  for (const held of holds) {
-    if (held.cooling !== undefined || held.hold.owner.kind !== "pod") continue;
-    for (const pool of index.of(held.hold, held.namespace)) {
-      const key = `${stableName(held.hold.owner)} ${pool.key}`;
-      const others = found.get(key);
-      if (others === undefined) found.set(key, [held]);
-      else others.push(held);
-    }
-  }
+export function doublesOf(holds: Iterable<PoolHold>, index: PoolsOfHolds): Map<string, PoolHold[]> {
+  const ofPods = Iterator.from(holds).filter(({ hold }) => hold.owner.kind === "pod");
+  const found = membersOf(ofPods, index, ({ hold }, pool) => `${stableName(hold.owner)} ${pool}`);
   for (const [key, all] of found) if (all.length < 2) found.delete(key);
   return found;
 }
@@ -38,6 +26,5 @@ export function isSuperseded(
 }
 
 function has(addresses: readonly Address[], address: Address): boolean {
-  const text = address.toString();
-  return addresses.some((each) => each.toString() === text);
+  return addresses.some((each) => equal(each, address));
 }

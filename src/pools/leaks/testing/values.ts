@@ -5,7 +5,7 @@ import type { HoldNote } from "../../../ipam/ledger.ts";
 import type { PodOwner } from "../../../ipam/owner.ts";
 import { parseAddress } from "../../../net/address.ts";
 import type { PoolHold } from "../../pool-hold.ts";
-import type { Facts, PodFacts } from "../facts.ts";
+import type { Facts, PodFacts } from "../judge.ts";
 
 export interface HeldParts {
   readonly address?: string;
