@@ -1,5 +1,5 @@
-// The way there. `apply` may be killed at any point and called again: it goes on with what it recorded. What fails half-way is taken
-// back before anybody may write again.
+// The way there. `apply` may be killed at any point and called again: it goes on with what it recorded. What fails
+// half-way is taken back before anybody may write again.
 import { detectUpstream } from "../ledger/coexistence/upstream.ts";
 import { TransferError } from "./error.ts";
 import {
@@ -12,7 +12,7 @@ import {
   performPhases,
 } from "./migration.ts";
 import type { Goal } from "./plan/goal.ts";
-import { isEmpty, makePlan, type Plan } from "./plan/plan.ts";
+import { isEmpty, makePlan, originalsOf, type Plan } from "./plan/plan.ts";
 import { readSurvey } from "./plan/read-survey.ts";
 import { phasesBack, phasesOf } from "./plan/step.ts";
 import { objectId, type Survey } from "./plan/survey.ts";
@@ -73,11 +73,7 @@ export async function apply(options: ApplyOptions): Promise<"applied" | "nothing
 }
 
 /** Plans again, now that nothing changes any more, and records it; undefined where nothing is left to do. */
-async function prepare(
-  options: ApplyOptions,
-  record: MigrationRecord,
-  { signal }: Fence,
-): Promise<MigrationRecord | undefined> {
+async function prepare(options: ApplyOptions, record: MigrationRecord, { signal }: Fence) {
   const { plan, survey } = await planAndSurvey(options, options.goal);
   refuse(plan, options);
   if (isEmpty(plan)) {
@@ -116,9 +112,8 @@ async function goBack(options: MigrationOptions, record: MigrationRecord, fence:
   } catch (error) {
     await fence.leave();
     options.say(`could not go back either: ${messageOf(error)}`);
-    options.say(
-      `Writers stay paused. Set right what is named and run holdfast migrate apply or rollback again, with ${options.store.place}.`,
-    );
+    const words = `Writers stay paused. Set right what is named and run holdfast migrate apply or rollback again, with ${options.store.place}.`;
+    options.say(words);
     return;
   }
   await fence.lift();
@@ -129,48 +124,37 @@ async function planAndSurvey(options: MigrationOptions, goal: Goal): Promise<{ p
   return { survey, plan: makePlan(survey, goal) };
 }
 
-async function planNow(options: MigrationOptions, goal: Goal): Promise<Plan> {
-  return (await planAndSurvey(options, goal)).plan;
-}
-
 /** whereabouts' own binary knows neither key: it would hand out from empty pools under the old names. */
 async function refuseBesideUpstream(
   { client, systemNamespace, clock, signal }: ApplyOptions,
   { edits }: Plan,
   { systemNamespace: poolNamespace }: Survey,
 ): Promise<void> {
-  const isNew = edits.some(({ changes }) =>
-    changes.some(({ key, after }) => key !== "network_name" && after !== undefined),
-  );
-  if (!isNew) return;
+  const changes = edits.flatMap((edit) => edit.changes);
+  if (!changes.some(({ key, after }) => key !== "network_name" && after !== undefined)) return;
   const where = { systemNamespace, poolNamespace };
   const { reconciler, why } = await detectUpstream(client, { ...where, now: () => clock.wallMs(), signal });
   if (!reconciler) return;
-  throw new TransferError(
-    "conflict",
-    `Nothing was changed: ${why.join(" ")} It knows neither pool_namespace nor pool_naming, and would hand out from empty pools under the old names. ` +
-      "Install Holdfast under its name on every node, remove it, and try again; or use --to named, which it understands.",
-  );
+  const fault = `Nothing was changed: ${why.join(" ")} It knows neither pool_namespace nor pool_naming, and would hand out from empty pools under the old names.`;
+  const remedy =
+    "Install Holdfast under its name on every node, remove it, and try again; or use --to named, which it understands.";
+  throw new TransferError("conflict", `${fault} ${remedy}`);
 }
 
 /** A record of what can still be taken back is not thrown away for a plan that does nothing, nor without a word. */
 async function refuseOverwriting(options: ApplyOptions, found: MigrationRecord): Promise<void> {
-  if (isEmpty(await planNow(options, options.goal))) return;
+  const { plan } = await planAndSurvey(options, options.goal);
+  if (isEmpty(plan)) return;
   const words = `${options.store.place} is the record of migration ${found.id}, which is applied and can still be rolled back: keep it, and give another --record for this one.`;
   throw new TransferError("conflict", words);
 }
 
 /** After a crash: whoever wrote in the meantime would be left out of the recorded plan. */
 async function assertNothingNew(options: ApplyOptions, record: MigrationRecord): Promise<void> {
-  const fresh = await planNow(options, goalOf(record.goal));
-  const known = new Set([
-    ...record.plan.records.map(({ before }) => objectId(before)),
-    ...record.plan.pools.flatMap(({ from }) => from.map((pool) => objectId(pool))),
-  ]);
-  const now = [...fresh.records.map(({ before }) => before), ...fresh.pools.flatMap(({ from }) => from)];
-  const strange = now.filter((object) => !known.has(objectId(object)));
-  if (strange.length === 0) return;
-  const words = `Since migration ${record.id} was interrupted somebody wrote ${strange.map((object) => objectId(object)).join(", ")}, which its plan does not know.`;
+  const { plan } = await planAndSurvey(options, goalOf(record.goal));
+  const strange = new Set(originalsOf(plan).map(objectId)).difference(new Set(originalsOf(record.plan).map(objectId)));
+  if (strange.size === 0) return;
+  const words = `Since migration ${record.id} was interrupted somebody wrote ${[...strange].join(", ")}, which its plan does not know.`;
   throw new TransferError("changed", words);
 }
 
@@ -181,10 +165,8 @@ function refuse(plan: Plan, { editDefinitions }: ApplyOptions): void {
     throw new TransferError("conflict", words);
   }
   if (plan.edits.length > 0 && !editDefinitions) {
-    throw new TransferError(
-      "conflict",
-      `Nothing was changed: ${plan.edits.map(({ key }) => key).join(", ")} must say where their pools will be, or pods would be given addresses from empty pools. ` +
-        "Say --edit-nads, and make the same change wherever these definitions come from (Git, Helm).",
-    );
+    const fault = `Nothing was changed: ${plan.edits.map(({ key }) => key).join(", ")} must say where their pools will be, or pods would be given addresses from empty pools.`;
+    const remedy = "Say --edit-nads, and make the same change wherever these definitions come from (Git, Helm).";
+    throw new TransferError("conflict", `${fault} ${remedy}`);
   }
 }

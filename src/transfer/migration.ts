@@ -34,7 +34,7 @@ export async function performPhases(
 ): Promise<void> {
   const total = phases.reduce((sum, { steps }) => sum + steps.length, 0);
   let done = 0;
-  // A step that was begun is ended (each call has its own deadline): a write that was cut off could arrive after it was taken back.
+  // A step that was begun is ended (each call has its deadline): a write cut off could arrive after it was taken back.
   const begun = new AbortController().signal;
   for (const { about, steps } of phases) {
     if (steps.length > 0) say(`${about}: ${steps.length}`);
@@ -56,10 +56,10 @@ export async function performPhases(
 
 export async function fenceFor(
   options: MigrationOptions,
-  record: MigrationRecord,
+  { id }: MigrationRecord,
   isHalfMoved: boolean,
 ): Promise<Fence> {
-  return quiesce({ ...options, id: record.id, ...(await leasesOf(options)), isHalfMoved });
+  return quiesce({ ...options, id, ...(await leasesOf(options)), isHalfMoved });
 }
 
 /** A migration that ended, and was killed before it let everybody in again. */
@@ -69,10 +69,8 @@ export async function liftDead(options: MigrationOptions, { id }: MigrationRecor
 
 async function leasesOf({ client, systemNamespace, signal }: MigrationOptions) {
   const survey = await readSurvey(client, systemNamespace, signal);
-  const identities = [...matchPools(survey, networksOf(survey.definitions)).values()]
-    .flat()
-    .map(({ identity }) => identity);
-  const names = identities.filter(({ node }) => node !== "").map((identity) => leaseName(identity));
+  const matches = [...matchPools(survey, networksOf(survey.definitions)).values()].flat();
+  const names = matches.flatMap(({ identity }) => (identity.node === "" ? [] : [leaseName(identity)]));
   return { sliceLeases: [...new Set(names)], poolNamespace: survey.systemNamespace };
 }
 

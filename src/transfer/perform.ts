@@ -1,15 +1,16 @@
-// Does one step, or finds that it is done. Every write is guarded by what was read, so that a change by somebody else is never
-// overwritten: it ends the migration with a sentence instead.
-import { describeObject } from "../api/metadata.ts";
+// Does one step, or finds that it is done. Every write is guarded by what was read, so that a change by somebody else
+// is never overwritten: it ends the migration with a sentence instead.
 import { holds, ipPools, networkAttachmentDefinitions, reservations } from "../cluster/resources.ts";
 import { isApiError } from "../kube/errors.ts";
 import { lookUp } from "../kube/look-up.ts";
-import { type KubeObject, parseKey } from "../kube/meta.ts";
+import { type KubeObject, parseKey, picked } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { unless } from "../kube/unless.ts";
 import { TransferError } from "./error.ts";
 import { hasSameContent, isStored } from "./plan/same.ts";
 import type { Moved, Step } from "./plan/step.ts";
+import { objectId } from "./plan/survey.ts";
 
 /** `already`: there was nothing left to do. */
 export type StepOutcome = "done" | "already";
@@ -17,8 +18,8 @@ export type StepOutcome = "done" | "already";
 export interface PerformOptions {
   readonly signal: AbortSignal;
   /**
-   * What to do with an object that is not as the step expects it. refuse (the default): end with an error. leave: it is not the
-   * migration's, and is not deleted. overwrite: somebody has looked at what would be lost.
+   * What to do with an object that is not as the step expects it. refuse (the default): end with an error. leave: it is
+   * not the migration's, and is not deleted. overwrite: somebody has looked at what would be lost.
    */
   readonly changed?: "refuse" | "leave" | "overwrite";
   /** Definitions that were edited since are set back all the same. */
@@ -26,7 +27,7 @@ export interface PerformOptions {
 }
 
 export async function perform(client: KubeClient, step: Step, options: PerformOptions): Promise<StepOutcome> {
-  switch (step.do) {
+  switch (step.kind) {
     case "create":
       return create(client, step.object, options);
     case "replace":
@@ -59,11 +60,9 @@ async function create(client: KubeClient, object: Moved, { signal }: PerformOpti
     if (object.metadata.uid !== undefined && there.metadata.uid === object.metadata.uid) return "already";
     if (hasSameContent(fresh, there)) return "already";
   }
-  throw new TransferError(
-    "in-the-way",
-    `${describeObject(object.kind, object.metadata)} is there already and says something else: nothing was overwritten. ` +
-      "Look at it, delete it if it is nobody's, and run the same command again.",
-  );
+  const fault = `${objectId(object)} is there already and says something else: nothing was overwritten.`;
+  const remedy = "Look at it, delete it if it is nobody's, and run the same command again.";
+  throw new TransferError("in-the-way", `${fault} ${remedy}`);
 }
 
 async function replace(
@@ -75,21 +74,15 @@ async function replace(
   if (there === undefined) return create(client, after, { signal });
   if (isStored(freshOf(after), there)) return "already";
   if (mode !== "overwrite" && !hasSameContent(freshOf(before), there)) throw changed(after);
-  const { uid, resourceVersion, finalizers } = there.metadata;
   const fresh = freshOf(after);
-  const metadata = {
-    ...fresh.metadata,
-    ...(uid && { uid }),
-    ...(resourceVersion && { resourceVersion }),
-    ...(finalizers && { finalizers }),
-  };
+  const metadata = { ...fresh.metadata, ...picked(there.metadata, "uid", "resourceVersion", "finalizers") };
   await client.update(resources[after.kind], { ...fresh, metadata }, { signal });
   return "done";
 }
 
 async function edit(
   client: KubeClient,
-  { edit: { key, before, after } }: Extract<Step, { do: "edit" }>,
+  { edit: { key, before, after } }: Extract<Step, { kind: "edit" }>,
   { signal, force }: PerformOptions,
 ): Promise<StepOutcome> {
   const at = parseKey(key);
@@ -121,16 +114,9 @@ async function remove(
   if ((there.metadata.finalizers ?? []).length > 0) {
     there = await client.update(resource, { ...there, metadata: { ...there.metadata, finalizers: [] } }, { signal });
   }
-  const { uid, resourceVersion } = there.metadata;
-  try {
-    await client.delete(resource, placeOf(object), {
-      signal,
-      preconditions: { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
-    });
-  } catch (error) {
-    // A last finalizer that went took the object with it.
-    if (!isApiError(error, "not-found")) throw error;
-  }
+  const preconditions = picked(there.metadata, "uid", "resourceVersion");
+  // A last finalizer that went took the object with it.
+  await unless(["not-found"], client.delete(resource, placeOf(object), { signal, preconditions }));
   return "done";
 }
 
@@ -144,20 +130,16 @@ function placeOf({ metadata }: Moved): { namespace: string; name: string } {
 
 /** Without what only a server gives, so that it can be created. Status is made anew by its owner. */
 function freshOf(object: Moved): KubeObject {
-  const { labels, annotations, finalizers } = object.metadata;
-  const metadata = {
-    ...placeOf(object),
-    ...(labels && { labels }),
-    ...(annotations && { annotations }),
-    ...(finalizers && { finalizers: finalizers.filter((each) => each.startsWith("holdfast.io/")) }),
-  };
-  return { apiVersion: object.apiVersion, kind: object.kind, metadata, spec: object.spec } as KubeObject;
+  const { apiVersion, kind, spec } = object;
+  const finalizers = object.metadata.finalizers?.filter((each) => each.startsWith("holdfast.io/"));
+  const marks = { ...picked(object.metadata, "labels", "annotations"), ...(finalizers && { finalizers }) };
+  return { apiVersion, kind, metadata: { ...placeOf(object), ...marks }, spec } as KubeObject;
 }
 
 function changed(object: Moved): TransferError {
   return new TransferError(
     "changed",
-    `${describeObject(object.kind, object.metadata)} was changed since the plan was made, although every writer was asked to rest. ` +
+    `${objectId(object)} was changed since the plan was made, although every writer was asked to rest. ` +
       "Nothing of it was overwritten. Go back with holdfast migrate rollback, see who wrote it, and plan again.",
   );
 }

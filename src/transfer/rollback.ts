@@ -1,12 +1,11 @@
 // The way back by the record: everything as it was, unless addresses were given since that would be forgotten.
-import { withCurrentClaims } from "./current-claims.ts";
 import { TransferError } from "./error.ts";
 import { assertCluster, clusterId, fenceFor, liftDead, type MigrationOptions, performPhases } from "./migration.ts";
 import { readSurvey } from "./plan/read-survey.ts";
 import { phasesBack } from "./plan/step.ts";
 import type { Survey } from "./plan/survey.ts";
 import type { MigrationRecord } from "./record/record.ts";
-import { givenSince, namesTakenSince } from "./since.ts";
+import { givenSince, namesTakenSince, withCurrentClaims } from "./since.ts";
 
 export interface RollbackOptions extends MigrationOptions {
   /** Forget addresses that were given since. */
@@ -67,10 +66,8 @@ function refuseLoss(survey: Survey, record: MigrationRecord, { force, say }: Rol
   const lost = lossOf(survey, record);
   if (lost.length === 0) return;
   if (force) return say(`--force: forgetting what was given since: ${lost.join(", ")}`);
-  throw new TransferError(
-    "would-lose",
-    `Given since the migration, and forgotten by going back: ${lost.join(", ")}. ` +
-      "Use holdfast migrate apply --to whereabouts, which takes them along (with --name namespace/definition= where a name is to go); " +
-      "or delete these pods; or say --force: they keep running, and others may be given their addresses.",
-  );
+  const fault = `Given since the migration, and forgotten by going back: ${lost.join(", ")}.`;
+  const remedy =
+    "Use holdfast migrate apply --to whereabouts, which takes them along (with --name namespace/definition= where a name is to go); or delete these pods; or say --force: they keep running, and others may be given their addresses.";
+  throw new TransferError("would-lose", `${fault} ${remedy}`);
 }

@@ -1,14 +1,15 @@
-// What was given at the destination since a migration: what going back would forget.
-import { networkAnnotation } from "../api/holds/hold-marks.ts";
-import { describeObject } from "../api/metadata.ts";
+// What happened at the destination since a migration: what was given there, and would be forgotten by going back, and
+// what claims have become, which going back takes along. A VM that was started or migrated meanwhile has other pods
+// than the record says, and a claim made anew has another UID, while the address is the same. Pure.
+import { coolingOf, networkAnnotation, ownerKindAnnotation, poolAnnotation } from "../api/holds/hold-marks.ts";
 import { readAllocations } from "../api/pools/allocations.ts";
-import type { KubeObject } from "../kube/meta.ts";
-import { isClaims } from "./current-claims.ts";
-import { networkDomain } from "./plan/domain-key.ts";
-import type { Plan } from "./plan/plan.ts";
+import { keyOf, picked, type KubeObject } from "../kube/meta.ts";
+import { networkDomain } from "./plan/goal.ts";
+import { originalsOf, type Plan } from "./plan/plan.ts";
+import { domainOf } from "./plan/record-moves.ts";
 import { hasSameContent } from "./plan/same.ts";
-import { objectId, objectKey, type Survey } from "./plan/survey.ts";
-import { type AddressRecord, ownerText, readRecord } from "./record/record-object.ts";
+import { objectId, type Survey } from "./plan/survey.ts";
+import { type AddressObject, type AddressRecord, ownerText, readRecord } from "./record/record-object.ts";
 
 /** Where the plan puts records: domains of networks, and pools that are domains of their own. */
 interface Destinations {
@@ -39,16 +40,16 @@ export function givenSince(survey: Survey, plan: Plan, standing: readonly string
     .filter((record) => !record.isCooling && !known.has(standingOf(record)))
     // Whatever claim has it now, going back takes it along.
     .filter(({ object }) => !(carried.has(objectId(object)) && isClaims(object)))
-    .map(({ address, owner, object }) => `${address} ${owner} (${describeObject(object.kind, object.metadata)})`);
+    .map(({ address, owner, object }) => `${address} ${owner} (${objectId(object)})`);
   const seen = new Set(records.map((line) => line.split(" ")[0]));
   const entries = plan.pools.flatMap(({ after }) => {
-    const pool = survey.pools.find((each) => objectKey(each) === objectKey(after));
+    const pool = survey.pools.find((each) => keyOf(each) === keyOf(after));
     if (pool === undefined) return [];
     const before = new Map(readAllocations(after).entries.map(({ address, owner }) => [`${address}`, owner.name]));
     return readAllocations(pool).entries.flatMap(({ address, owner }) =>
       before.get(`${address}`) === owner.name || seen.has(`${address}`)
         ? []
-        : [`${address} ${owner.namespace}/${owner.name} (${describeObject("IPPool", pool.metadata)})`],
+        : [`${address} ${owner.namespace}/${owner.name} (${objectId(pool)})`],
     );
   });
   return [...records, ...entries];
@@ -59,27 +60,22 @@ export function namesTakenSince(survey: Survey, plan: Plan): string[] {
   const there = new Map(
     [...survey.pools, ...survey.reservations, ...survey.holds].map((each) => [objectId(each), each]),
   );
-  const originals = [...plan.records.map(({ before }) => before), ...plan.pools.flatMap(({ from }) => from)];
-  return originals.flatMap((original) => {
+  return originalsOf(plan).flatMap((original) => {
     const now = there.get(objectId(original));
     const isSame =
       now === undefined ||
       now.metadata.uid === original.metadata.uid ||
       hasSameContent(original as KubeObject, now as KubeObject);
-    return isSame ? [] : [describeObject(now.kind, now.metadata)];
+    return isSame ? [] : [objectId(now)];
   });
 }
 
 function destinationsOf(plan: Plan): Destinations {
   const networks = new Set<string>();
   const pools = new Set<string>();
-  for (const { after } of plan.pools) {
-    networks.add(networkDomain(after.metadata.namespace ?? "", after.metadata.annotations?.[networkAnnotation] ?? ""));
-    pools.add(objectKey(after));
-  }
-  for (const { after } of plan.records) {
-    if (after === undefined || after.kind === "Hold") continue;
-    networks.add(networkDomain(after.metadata.namespace ?? "", after.metadata.annotations?.[networkAnnotation] ?? ""));
+  for (const { after } of plan.pools) pools.add(keyOf(after));
+  for (const { after } of [...plan.pools, ...plan.records]) {
+    if (after !== undefined && after.kind !== "Hold") networks.add(domainOf(after));
   }
   return { networks, pools };
 }
@@ -89,12 +85,39 @@ function recordsAt(survey: Survey, { networks, pools }: Destinations): AddressRe
   return [...survey.reservations, ...survey.holds].flatMap((object) => {
     const record = readRecord(object, names);
     if (typeof record === "string") return [];
+    const { namespace, network = "", poolDomain } = record;
     const isThere =
-      record.poolDomain === undefined
-        ? networks.has(networkDomain(record.namespace, record.network ?? ""))
-        : pools.has(record.poolDomain);
+      poolDomain === undefined ? networks.has(networkDomain({ namespace, network })) : pools.has(poolDomain);
     return isThere ? [record] : [];
   });
 }
 
 const standingOf = ({ object, owner }: AddressRecord) => `${objectId(object)} ${owner}`;
+
+/** The plan, with every claim's old record as its new one is now. One that rests or is no claim's any more stays. */
+export function withCurrentClaims(plan: Plan, survey: Survey): Plan {
+  const there = new Map([...survey.reservations, ...survey.holds].map((each) => [objectId(each), each]));
+  const records = plan.records.map((move) => {
+    const now = move.after && there.get(objectId(move.after));
+    const isCarried = now !== undefined && isClaims(now) && isClaims(move.before);
+    return isCarried ? { ...move, before: asBefore(move.before, now) } : move;
+  });
+  return { ...plan, records };
+}
+
+function isClaims({ metadata, ...object }: AddressObject): boolean {
+  if (coolingOf(metadata) !== undefined) return false;
+  if (object.kind === "Hold") return object.spec.owner.kind === "claim";
+  return metadata.annotations?.[ownerKindAnnotation] === "claim";
+}
+
+/** Its place is the old one: name, namespace, network and pool. All else is as it is now. */
+function asBefore(before: AddressObject, now: AddressObject): AddressObject {
+  const { [networkAnnotation]: _network, [poolAnnotation]: _pool, ...rest } = now.metadata.annotations ?? {};
+  const annotations = { ...rest, ...picked(before.metadata.annotations, networkAnnotation, poolAnnotation) };
+  const metadata = { ...before.metadata, ...picked(now.metadata, "labels"), annotations };
+  if (before.kind === "Hold") {
+    return now.kind === "Hold" ? { ...before, metadata, spec: { ...now.spec, domain: before.spec.domain } } : before;
+  }
+  return now.kind === "Hold" ? before : { ...before, metadata, spec: now.spec };
+}

@@ -1,6 +1,5 @@
 // The configuration of a definition, changed to say where its pools will be. Every other key stays, in its order.
-import type { JsonObject } from "../../cni/json.ts";
-import { isObject } from "../../cni/json.ts";
+import { isObject, type JsonObject } from "../../cni/json.ts";
 import type { Placement } from "./goal.ts";
 import type { Network } from "./network.ts";
 
@@ -30,26 +29,15 @@ export function definitionEdit(network: Network, to: Placement): DefinitionEdit 
     // An overlay network that gives no network_name has its own name: what it says already.
     const now = written ?? (key === "network_name" && network.networkName !== "" ? network.networkName : undefined);
     const isDefault = (now === "cluster" || now === "whereabouts") && after === undefined && key !== "network_name";
-    return now === after || isDefault
-      ? []
-      : [{ key, ...(now !== undefined && { before: now }), ...(after !== undefined && { after }) }];
+    if (now === after || isDefault) return [];
+    return [{ key, ...(now !== undefined && { before: now }), ...(after !== undefined && { after }) }];
   });
   if (changes.length === 0) return undefined;
-  const edited = withIpam(object, (old) => {
-    const entries = Object.entries(old).filter(
-      ([key]) => !changes.some((change) => change.key === key && change.after === undefined),
-    );
-    return {
-      ...Object.fromEntries(entries),
-      ...Object.fromEntries(changes.flatMap(({ key, after }) => (after === undefined ? [] : [[key, after]]))),
-    };
-  });
-  return {
-    key: network.key,
-    changes,
-    before,
-    after: JSON.stringify(edited, undefined, before.includes("\n") ? 2 : undefined),
-  };
+  const changed = Object.fromEntries(changes.map((change) => [change.key, change.after]));
+  // JSON leaves out what is undefined: a key that goes.
+  const edited = withIpam(object, (old) => ({ ...old, ...changed }));
+  const after = JSON.stringify(edited, undefined, before.includes("\n") ? 2 : undefined);
+  return { key: network.key, changes, before, after };
 }
 
 function ipamOf(object: JsonObject): JsonObject {

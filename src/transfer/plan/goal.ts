@@ -1,11 +1,12 @@
 // Where a network's pools are, and where they are to be.
+import { formatDomain } from "../../api/pools/domain.ts";
 import { type PoolNaming, poolNamings } from "../../api/pools/pool-name.ts";
 import type { Network } from "./network.ts";
 
 export const destinations = ["named", "namespaced", "whereabouts"] as const;
 /**
- * named: `network_name` set, pools in the system namespace. namespaced: besides, pools in the definition's own namespace.
- * whereabouts: names and namespace that whereabouts uses; `network_name` stays as it is.
+ * named: `network_name` set, pools in the system namespace. namespaced: besides, pools in the definition's own
+ * namespace. whereabouts: names and namespace that whereabouts uses; `network_name` stays as it is.
  */
 type Destination = (typeof destinations)[number];
 
@@ -44,14 +45,27 @@ export interface Placement {
   readonly naming: PoolNaming;
 }
 
+/**
+ * The domain of an address as a migration must tell it: the ledger's domain, and the namespace of its objects, since
+ * with `pool_namespace: nad` one network name is one domain in each namespace.
+ */
+export type DomainKey = string;
+
+export function networkDomain({ namespace, network }: Pick<Placement, "namespace" | "network">): DomainKey {
+  return `${namespace} ${formatDomain({ scope: "network", network })}`;
+}
+
+/** For people. */
+export function describeDomain(key: DomainKey): string {
+  const [namespace, domain = ""] = key.split(" ");
+  const name = domain.slice(domain.indexOf(":") + 1);
+  return name === "" ? `the unnamed network in namespace ${namespace}` : `network ${name} in namespace ${namespace}`;
+}
+
 export function placementOf(network: Network, systemNamespace: string): Placement {
-  const { poolNamespace, networkName, poolNaming } = network;
-  return {
-    namespace: poolNamespace === "nad" ? network.namespace : systemNamespace,
-    poolNamespace,
-    network: networkName,
-    naming: poolNaming,
-  };
+  const { poolNamespace, networkName, poolNaming: naming } = network;
+  const namespace = poolNamespace === "nad" ? network.namespace : systemNamespace;
+  return { namespace, poolNamespace, network: networkName, naming };
 }
 
 export function destinationOf(network: Network, goal: Goal, systemNamespace: string): Placement {

@@ -1,15 +1,17 @@
-// Which pool belongs to which network: by the rules that make a pool's name out of a range, in every scheme, old ones too.
+// Which pool belongs to which network: by the rules that make a pool's name out of a range, in every scheme there was.
 import { ObjectError } from "../../api/error.ts";
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { assertPoolIs } from "../../api/pools/pool-identity.ts";
 import { type PoolIdentity, poolNamesToRead, readPoolName } from "../../api/pools/pool-name.ts";
 import { parseRange } from "../../api/pools/range.ts";
 import { nodeSlicePoolNamesToRead } from "../../api/slices/slice-name.ts";
+import { keyOf } from "../../kube/meta.ts";
+import { attempt } from "../../net/coded-error.ts";
 import { NetError } from "../../net/error.ts";
 import { containsPrefix, parsePrefix, type Prefix } from "../../net/prefix.ts";
 import { placementOf } from "./goal.ts";
 import type { Network, NetworkRange } from "./network.ts";
-import { objectKey, type Survey } from "./survey.ts";
+import { type Survey } from "./survey.ts";
 
 export interface Match {
   readonly network: Network;
@@ -26,15 +28,17 @@ export function matchPools(
   networks: readonly Network[],
   byHand: ReadonlyMap<string, string> = new Map(),
 ): Matches {
-  const byKey = new Map(survey.pools.map((pool) => [objectKey(pool), pool]));
+  const byKey = new Map(survey.pools.map((pool) => [keyOf(pool), pool]));
   const found = new Map<string, Match[]>();
   const add = (key: string, match: Match) => found.set(key, [...(found.get(key) ?? []), match]);
   for (const network of networks) {
     const { namespace, naming } = placementOf(network, survey.systemNamespace);
     for (const [identity, range] of identitiesOf(network, survey)) {
-      for (const name of readableNames(identity, naming, range)) {
+      const written = identity.node === "" ? range.written : undefined;
+      // A network_name that no name can carry has no pools.
+      for (const name of attempt(ObjectError, () => poolNamesToRead(identity, naming, written)) ?? []) {
         const pool = byKey.get(`${namespace}/${name}`);
-        if (pool !== undefined && isPool(pool, identity)) add(objectKey(pool), { network, identity });
+        if (pool !== undefined && isPool(pool, identity)) add(keyOf(pool), { network, identity });
       }
     }
   }
@@ -51,34 +55,19 @@ export function matchPools(
 function identitiesOf(network: Network, survey: Survey): [PoolIdentity, NetworkRange][] {
   return network.ranges.flatMap((range): [PoolIdentity, NetworkRange][] => {
     const whole: PoolIdentity = { range: range.prefix, network: network.networkName, node: "" };
-    return [
-      [whole, range],
-      ...slicesOf(network, range.prefix, survey).map((each) => [each, range] as [PoolIdentity, NetworkRange]),
-    ];
+    return [whole, ...slicesOf(network, range.prefix, survey)].map((each) => [each, range]);
   });
 }
 
-function readableNames(identity: PoolIdentity, naming: Network["poolNaming"], { written }: NetworkRange): string[] {
-  try {
-    return poolNamesToRead(identity, naming, identity.node === "" ? written : undefined);
-  } catch (error) {
-    // A network_name that no name can carry has no pools.
-    if (error instanceof ObjectError) return [];
-    throw error;
-  }
-}
-
 function isPool(pool: IPPool, identity: PoolIdentity): boolean {
-  try {
+  const assert = () => {
     assertPoolIs(pool, identity);
     return true;
-  } catch (error) {
-    if (error instanceof ObjectError) return false;
-    throw error;
-  }
+  };
+  return attempt(ObjectError, assert, () => false);
 }
 
-/** Slices that the NodeSlicePool names, and those of nodes that are gone, whose pools stayed: their names still say the node. */
+/** Slices that the NodeSlicePool names, and those of nodes that are gone: names of their pools still say the node. */
 function slicesOf(network: Network, range: Prefix, survey: Survey): PoolIdentity[] {
   const { sliceLength, networkName, configurationName } = network;
   if (sliceLength === undefined) return [];
@@ -89,7 +78,7 @@ function slicesOf(network: Network, range: Prefix, survey: Survey): PoolIdentity
   const names = nodeSlicePoolNamesToRead({ network: networkName, configuration: configurationName, range });
   for (const slices of survey.slices.filter(({ metadata }) => names.includes(metadata.name ?? ""))) {
     for (const { nodeName, sliceRange } of slices.status?.allocations ?? []) {
-      const slice = tryPrefix(sliceRange);
+      const slice = attempt(NetError, () => parsePrefix(sliceRange));
       if (slice !== undefined) add(slice, nodeName);
     }
   }
@@ -112,13 +101,4 @@ function slicesOf(network: Network, range: Prefix, survey: Survey): PoolIdentity
 /** Empty: it is another network's. */
 function afterNetwork(text: string, network: string): string {
   return text.startsWith(`${network}-`) ? text.slice(network.length + 1) : "";
-}
-
-function tryPrefix(text: string): Prefix | undefined {
-  try {
-    return parsePrefix(text);
-  } catch (error) {
-    if (error instanceof NetError) return undefined;
-    throw error;
-  }
 }

@@ -1,5 +1,4 @@
 // A network attachment definition as a migration sees it: where its pools are, and what their addresses are unique in.
-//
 // Parsed with the leniency of whereabouts: a definition that works today must be found, however it is written. What the
 // node's flat file adds is not known here; a definition that has no range of its own is named as unreadable.
 import type { PoolNaming } from "../../api/pools/pool-name.ts";
@@ -7,9 +6,11 @@ import { type IpamConfig, parseIpamConfig } from "../../cni/config/ipam-config.t
 import { type NetworkConfig, parseNetwork } from "../../cni/config/network.ts";
 import { CniError } from "../../cni/error.ts";
 import { isObject, type JsonObject } from "../../cni/json.ts";
+import { keyOf } from "../../kube/meta.ts";
+import { attempt } from "../../net/coded-error.ts";
 import { NetError } from "../../net/error.ts";
 import { type Cidr, parseCidr, type Prefix } from "../../net/prefix.ts";
-import { type AttachmentDefinition, objectKey } from "./survey.ts";
+import { type AttachmentDefinition } from "./survey.ts";
 
 export interface NetworkRange {
   readonly prefix: Prefix;
@@ -23,8 +24,6 @@ export interface Network {
   readonly namespace: string;
   /** `name` of the CNI configuration, or the definition's own where it has none. */
   readonly configurationName: string;
-  /** `ipam.type`. */
-  readonly type: string;
   /** `network_name`; empty: none. */
   readonly networkName: string;
   readonly protectsOverlaps: boolean;
@@ -45,24 +44,18 @@ export type NetworkReading =
 
 export function readNetwork(definition: AttachmentDefinition): NetworkReading {
   const text = definition.spec?.config ?? "";
-  if (!mentionsUs(text)) return { kind: "other" };
-  try {
-    return { kind: "network", network: networkOf(definition, parseNetwork(text)) };
-  } catch (error) {
-    if (!(error instanceof CniError)) throw error;
-    const message = `NetworkAttachmentDefinition ${objectKey(definition)}: ${error.message}`;
+  // Cheap, and never wrong about what is ours: whoever uses us names one of the two types.
+  if (!/"(whereabouts|holdfast)"/.test(text)) return { kind: "other" };
+  const read = (): NetworkReading => ({ kind: "network", network: networkOf(definition, parseNetwork(text)) });
+  return attempt(CniError, read, (error): NetworkReading => {
+    const message = `NetworkAttachmentDefinition ${keyOf(definition)}: ${error.message}`;
     return { kind: "unreadable", message };
-  }
+  });
 }
 
 /** Those that are ours and can be read. */
 export function networksOf(definitions: readonly AttachmentDefinition[]): Network[] {
   return definitions.map(readNetwork).flatMap((reading) => (reading.kind === "network" ? [reading.network] : []));
-}
-
-/** Cheap, and never wrong about what is ours: whoever uses us names one of the two types. */
-function mentionsUs(text: string): boolean {
-  return /"(whereabouts|holdfast)"/.test(text);
 }
 
 function networkOf(definition: AttachmentDefinition, parsed: NetworkConfig): Network {
@@ -71,10 +64,9 @@ function networkOf(definition: AttachmentDefinition, parsed: NetworkConfig): Net
   // whereabouts slices its first range only.
   const { sliceLength } = config.ranges[0] ?? {};
   return {
-    key: objectKey(definition),
+    key: keyOf(definition),
     namespace: definition.metadata.namespace ?? "",
     configurationName: config.name === "" ? (definition.metadata.name ?? "") : config.name,
-    type: String(parsed.ipam["type"]),
     networkName: config.networkName,
     protectsOverlaps: config.overlappingRanges,
     poolNaming: config.poolNaming,
@@ -93,11 +85,7 @@ function writtenRanges(ipam: JsonObject): Cidr[] {
   const more = Array.isArray(ipam["ipRanges"]) ? (ipam["ipRanges"] as unknown[]) : [];
   const texts = [ipam, ...more].map((each) => (isObject(each) ? each["range"] : undefined));
   return texts.flatMap((text) => {
-    try {
-      return typeof text === "string" && !text.includes("-") ? [parseCidr(text, { sloppy: true, unmap: true })] : [];
-    } catch (error) {
-      if (error instanceof NetError) return [];
-      throw error;
-    }
+    if (typeof text !== "string" || text.includes("-")) return [];
+    return attempt(NetError, () => parseCidr(text, { sloppy: true, unmap: true })) ?? [];
   });
 }

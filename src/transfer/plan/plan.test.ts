@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 
 import { reservationName } from "../../api/holds/reservation-name.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
-import type { AnyObject } from "../../kube/meta.ts";
+import { keyOf, type AnyObject } from "../../kube/meta.ts";
 import { parseAddress } from "../../net/address.ts";
 import { readRecord } from "../record/record-object.ts";
 import { destinations, type Goal, plainGoal } from "./goal.ts";
 import { isEmpty, makePlan, type Plan } from "./plan.ts";
 import { phasesBack, phasesOf, type Phase } from "./step.ts";
-import { objectKey, type Survey, surveyOf } from "./survey.ts";
+import { type Survey, surveyOf } from "./survey.ts";
 
 const system = "kube-system";
 type Entries = Record<string, string>;
@@ -70,9 +70,9 @@ const goal = (to: Goal["to"], more: Partial<Goal> = {}): Goal => ({ ...plainGoal
 
 function summary(plan: Plan) {
   return {
-    pools: plan.pools.map(({ from, after }) => `${from.map(objectKey).join("+")} -> ${objectKey(after)}`),
+    pools: plan.pools.map(({ from, after }) => `${from.map(keyOf).join("+")} -> ${keyOf(after)}`),
     records: plan.records.map(
-      ({ before, after }) => `${objectKey(before)} -> ${after === undefined ? "(there)" : objectKey(after)}`,
+      ({ before, after }) => `${keyOf(before)} -> ${after === undefined ? "(there)" : keyOf(after)}`,
     ),
     edits: plan.edits.map(
       ({ key, changes }) => `${key}: ${changes.map((change) => `${change.key}=${change.after ?? "-"}`).join(" ")}`,
@@ -357,16 +357,16 @@ describe("stories", () => {
 
 /** Carries phases out on values. Key: kind, namespace/name. */
 function carriedOut(objects: readonly AnyObject[], phases: readonly Phase[]): AnyObject[] {
-  const world = new Map(objects.map((object) => [`${object.kind} ${objectKey(object)}`, object]));
+  const world = new Map(objects.map((object) => [`${object.kind} ${keyOf(object)}`, object]));
   for (const step of phases.flatMap(({ steps }) => steps)) {
-    if (step.do === "edit") {
+    if (step.kind === "edit") {
       const key = `NetworkAttachmentDefinition ${step.edit.key}`;
       world.set(key, { ...world.get(key)!, spec: { config: step.edit.after } });
       continue;
     }
-    const object = (step.do === "replace" ? step.after : step.object) as AnyObject;
-    const key = `${object.kind} ${objectKey(object)}`;
-    if (step.do === "delete") world.delete(key);
+    const object = (step.kind === "replace" ? step.after : step.object) as AnyObject;
+    const key = `${object.kind} ${keyOf(object)}`;
+    if (step.kind === "delete") world.delete(key);
     else world.set(key, { ...object, metadata: { ...object.metadata, uid: `uid of ${key}`, resourceVersion: "1" } });
   }
   return [...world.values()];
@@ -460,7 +460,7 @@ describe("any cluster", () => {
           : [],
       );
       return (objects: readonly AnyObject[]) => {
-        const there = new Set(objects.map((each) => objectKey(each)));
+        const there = new Set(objects.map((each) => keyOf(each)));
         return goal(to, { naming, names: new Map([...names].filter(([key]) => there.has(key))) });
       };
     });

@@ -1,23 +1,22 @@
 // The plan of a migration: a pure function of what the cluster has and of what is wanted. It says everything that will
 // happen, and whatever stands against it.
-//
-// Promised: no address is lost (each record and entry is in the destination, or stays), none is in two places, and the plan of
-// a migrated cluster is empty. Not promised: that the network on the wire follows; that is the definitions' business.
-import { describeObject } from "../../api/metadata.ts";
+// Promised: no address is lost (each record and entry is in the destination, or stays), none is in two places, and the
+// plan of a migrated cluster is empty. Not promised: that the network on the wire follows: that is the definitions'
+// part.
 import { readAllocations } from "../../api/pools/allocations.ts";
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { markedDomain } from "../../api/pools/pool-domain.ts";
 import { parseRange } from "../../api/pools/range.ts";
+import { keyOf } from "../../kube/meta.ts";
 import { contains } from "../../net/prefix.ts";
-import { type AddressRecord, readRecord } from "../record/record-object.ts";
+import { readRecord } from "../record/record-object.ts";
 import { type DefinitionEdit, definitionEdit } from "./definition-edit.ts";
-import { describeDomain, networkDomain } from "./domain-key.ts";
-import { destinationOf, type Goal, placementOf } from "./goal.ts";
+import { describeDomain, destinationOf, type Goal, networkDomain, placementOf } from "./goal.ts";
 import { type Matches, matchPools } from "./match.ts";
 import { type Network, readNetwork } from "./network.ts";
 import { type Advice, type PoolMove, poolMoves } from "./pool-moves.ts";
 import { type Claim, type Current, possibleNetworks, type RecordMove, recordMoves, splits } from "./record-moves.ts";
-import { objectKey, type Survey } from "./survey.ts";
+import { objectId, type Survey } from "./survey.ts";
 
 export interface Plan {
   readonly pools: readonly PoolMove[];
@@ -37,7 +36,7 @@ export function makePlan(survey: Survey, goal: Goal): Plan {
   const pools = poolMoves(survey, matches, ({ network }) => destination(network));
   const { records, unread } = readRecords(survey, networks);
   const currents = currentsOf(survey, networks, matches, goal);
-  const moved = recordMoves({ records, currents, renamed: pools.renamed });
+  const moved = recordMoves(records, currents, pools.renamed);
   const edits = networks.flatMap((network) => definitionEdit(network, destination(network)) ?? []);
   const moves = pools.moves.length + moved.moves.length + edits.length > 0;
   return {
@@ -45,7 +44,7 @@ export function makePlan(survey: Survey, goal: Goal): Plan {
     records: moved.moves,
     edits,
     unmatched: [
-      ...survey.pools.flatMap((pool) => (matches.has(objectKey(pool)) ? [] : [unmatchedPool(pool, networks, goal)])),
+      ...survey.pools.flatMap((pool) => (matches.has(keyOf(pool)) ? [] : [unmatchedPool(pool, networks, goal)])),
       ...readings.flatMap((reading) => (reading.kind === "unreadable" ? [unreadable(reading.message)] : [])),
       ...survey.unreadable.map(unreadable),
     ],
@@ -65,42 +64,42 @@ export function isEmpty(plan: Plan): boolean {
   return plan.pools.length + plan.records.length + plan.edits.length === 0;
 }
 
+/** Every object that is moved, as it was. */
+export function originalsOf({ records, pools }: Pick<Plan, "records" | "pools">) {
+  return [...records.map(({ before }) => before), ...pools.flatMap(({ from }) => from)];
+}
+
 function readRecords(survey: Survey, networks: readonly Network[]) {
   const names = new Set(["", ...networks.map(({ networkName }) => networkName)]);
-  const records: AddressRecord[] = [];
-  const unread: Advice[] = [];
-  for (const object of [...survey.reservations, ...survey.holds]) {
-    const record = readRecord(object, names);
-    if (typeof record !== "string") records.push(record);
-    else
-      unread.push({ message: record, fix: "Do what it says, then plan again: nobody knows which address it holds." });
-  }
-  return { records, unread };
+  const read = [...survey.reservations, ...survey.holds].map((object) => readRecord(object, names));
+  const fix = "Do what it says, then plan again: nobody knows which address it holds.";
+  const unread = read.filter((each) => typeof each === "string").map((message): Advice => ({ message, fix }));
+  return { records: read.filter((each) => typeof each !== "string"), unread };
 }
 
 /** Networks by their ranges, and pools without a network, which stay: both say whose an address may be. */
 function currentsOf(survey: Survey, networks: readonly Network[], matches: Matches, goal: Goal): Current[] {
   const destination = (network: Network) => destinationOf(network, goal, survey.systemNamespace);
-  const naturally = survey.pools.filter((pool) => matches.has(objectKey(pool)) && !goal.pools.has(objectKey(pool)));
+  const naturally = survey.pools.filter((pool) => matches.has(keyOf(pool)) && !goal.pools.has(keyOf(pool)));
   const ofNetworks = networks.flatMap((network) => {
-    const { namespace, network: name } = placementOf(network, survey.systemNamespace);
-    const rest = { label: network.key, from: networkDomain(namespace, name), to: destination(network) };
+    const from = networkDomain(placementOf(network, survey.systemNamespace));
+    const rest = { label: network.key, from, to: destination(network) };
     const pools = naturally.filter((pool) =>
-      matches.get(objectKey(pool))?.some((match) => match.network.key === network.key),
+      matches.get(keyOf(pool))?.some((match) => match.network.key === network.key),
     );
     if (!network.protectsOverlaps && !pools.some(isOfNetwork)) return [];
     return network.ranges.map(({ prefix }) => ({ ...rest, prefix, pools }));
   });
   const ofPools = survey.pools.flatMap((pool): Current[] => {
     if (naturally.includes(pool)) return [];
-    const by = matches.get(objectKey(pool))?.[0]?.network;
+    const by = matches.get(keyOf(pool))?.[0]?.network;
     if (by?.protectsOverlaps === false && !isOfNetwork(pool)) return [];
     const { namespace = "" } = pool.metadata;
     const { prefix } = parseRange(pool.spec.range);
-    const label = describeObject("IPPool", pool.metadata);
+    const label = objectId(pool);
     return [...possibleNetworks(pool)].map((network) => {
       const to = by === undefined ? { namespace, network } : destination(by);
-      return { label, from: networkDomain(namespace, network), prefix, to, pools: [pool] };
+      return { label, from: networkDomain({ namespace, network }), prefix, to, pools: [pool] };
     });
   });
   return [...ofNetworks, ...ofPools];
@@ -118,8 +117,8 @@ function collisions(currents: readonly Current[], records: readonly Claim[]): Ad
       readAllocations(pool).entries.flatMap(({ address, owner }): Claim[] => {
         if (!contains(prefix, address)) return [];
         const podref = `${owner.namespace}/${owner.name}`;
-        const source = describeObject("IPPool", pool.metadata);
-        return [{ from, to: networkDomain(to.namespace, to.network), address: `${address}`, podref, source }];
+        const source = objectId(pool);
+        return [{ from, to: networkDomain(to), address: `${address}`, podref, source }];
       }),
     ),
   );
@@ -147,7 +146,7 @@ function unmatchedPool(pool: IPPool, networks: readonly Network[], goal: Goal): 
   const count = Object.keys(pool.spec.allocations).length;
   const { prefix } = parseRange(pool.spec.range);
   const near = networks.filter(({ ranges }) => ranges.some((range) => `${range.prefix}` === `${prefix}`));
-  const message = `${describeObject("IPPool", pool.metadata)} (${pool.spec.range}, ${count} entries) matches no definition.`;
+  const message = `${objectId(pool)} (${pool.spec.range}, ${count} entries) matches no definition.`;
   if (near.length > 0) {
     const commands = near.map(({ key }) => `holdfast migrate plan --to ${goal.to} --pool ${namespace}/${name}=${key}`);
     return { message, fix: `If it belongs to one that has this range: ${commands.join("   or   ")}` };
@@ -155,10 +154,7 @@ function unmatchedPool(pool: IPPool, networks: readonly Network[], goal: Goal): 
   if (count === 0) return { message, fix: `Nothing is in it: kubectl -n ${namespace} delete ippool ${name}` };
   const pods = [...new Set(Object.values(pool.spec.allocations).map(({ podref }) => podref))];
   const some = `${pods.slice(0, 3).join(", ")}${pods.length > 3 ? ` and ${pods.length - 3} more` : ""}`;
-  return {
-    message,
-    fix: `It stays as it is. If ${some} are gone: kubectl -n ${namespace} delete ippool ${name}`,
-  };
+  return { message, fix: `It stays as it is. If ${some} are gone: kubectl -n ${namespace} delete ippool ${name}` };
 }
 
 function unreadable(message: string): Advice {
@@ -167,7 +163,7 @@ function unreadable(message: string): Advice {
 
 function wrongRequests(survey: Survey, networks: readonly Network[], goal: Goal): Advice[] {
   const keys = new Set(networks.map(({ key }) => key));
-  const pools = new Set(survey.pools.map((pool) => objectKey(pool)));
+  const pools = new Set(survey.pools.map(keyOf));
   const nobody = (flag: string, key: string): Advice => ({
     message: `${flag} names ${key}, and there is no such ${flag === "--pool" ? "pool" : "definition with an ipam of ours"}.`,
     fix: "Write namespace/name as the plan shows it.",

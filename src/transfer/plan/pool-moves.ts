@@ -1,7 +1,6 @@
 // Which pool object becomes which: one for one, or several of one identity into one.
 import { ObjectError } from "../../api/error.ts";
 import { adoptedAnnotation, domainAnnotation } from "../../api/holds/hold-marks.ts";
-import { describeObject } from "../../api/metadata.ts";
 import { allocationKey } from "../../api/pools/allocation-key.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
 import { formatDomain, parseDomain } from "../../api/pools/domain.ts";
@@ -11,9 +10,11 @@ import { identityAnnotations } from "../../api/pools/pool-identity.ts";
 import { type PoolIdentity, poolName } from "../../api/pools/pool-name.ts";
 import { parseRange } from "../../api/pools/range.ts";
 import type { Domain } from "../../ipam/ledger.ts";
+import { keyOf, picked } from "../../kube/meta.ts";
+import { attempt } from "../../net/coded-error.ts";
 import type { Placement } from "./goal.ts";
 import type { Match, Matches } from "./match.ts";
-import { objectKey, type Survey } from "./survey.ts";
+import { objectId, type Survey } from "./survey.ts";
 
 export interface PoolMove {
   /** What is deleted at the end. */
@@ -32,38 +33,29 @@ export interface Advice {
   readonly fix: string;
 }
 
-export interface PoolMoves {
-  readonly moves: readonly PoolMove[];
-  readonly conflicts: readonly Advice[];
-  /** Key: namespace/name now. Value: namespace/name afterwards. Pools that stay are not in it. */
-  readonly renamed: ReadonlyMap<string, string>;
-}
-
 interface Going {
   readonly pool: IPPool;
+  /** namespace/name afterwards. */
+  readonly key: string;
   readonly identity: PoolIdentity;
   readonly definitions: readonly string[];
 }
 
-export function poolMoves(survey: Survey, matches: Matches, destination: (match: Match) => Placement): PoolMoves {
+export function poolMoves(survey: Survey, matches: Matches, destination: (match: Match) => Placement) {
   const conflicts: Advice[] = [];
-  /** Key: namespace/name afterwards. */
-  const going = new Map<string, Going[]>();
-  const renamed = new Map<string, string>();
-  for (const pool of survey.pools) {
-    const key = objectKey(pool);
-    const target = targetOf(pool, matches.get(key) ?? [], destination, conflicts);
-    if (target === undefined || target.key === key) continue;
-    renamed.set(key, target.key);
-    going.set(target.key, [...(going.get(target.key) ?? []), target.going]);
-  }
-  const byKey = new Map(survey.pools.map((pool) => [objectKey(pool), pool]));
+  const targets = survey.pools.flatMap((pool) => {
+    return targetOf(pool, matches.get(keyOf(pool)) ?? [], destination, conflicts) ?? [];
+  });
+  const going = targets.filter(({ pool, key }) => key !== keyOf(pool));
+  /** Key: namespace/name now. Value: namespace/name afterwards. Pools that stay are not in it. */
+  const renamed: ReadonlyMap<string, string> = new Map(going.map(({ pool, key }) => [keyOf(pool), key]));
+  const byKey = new Map(survey.pools.map((pool) => [keyOf(pool), pool]));
   const moves: PoolMove[] = [];
-  for (const [key, parts] of going) {
+  for (const [key, parts] of Map.groupBy(going, (each) => each.key)) {
     const existing = byKey.get(key);
     if (existing !== undefined && renamed.has(key)) {
       conflicts.push({
-        message: `${describeObject("IPPool", existing.metadata)} moves away and another pool moves to its name.`,
+        message: `${objectId(existing)} moves away and another pool moves to its name.`,
         fix: "Migrate in two runs, one definition at a time: --definition namespace/name.",
       });
       continue;
@@ -74,35 +66,32 @@ export function poolMoves(survey: Survey, matches: Matches, destination: (match:
   return { moves, conflicts, renamed };
 }
 
-interface Target {
-  readonly key: string;
-  readonly going: Going;
-}
-
 function targetOf(
   pool: IPPool,
   matches: readonly Match[],
   destination: (match: Match) => Placement,
   conflicts: Advice[],
-): Target | undefined {
-  const targets = new Map<string, Target>();
+): Going | undefined {
+  const targets = new Map<string, Going>();
   const definitions = [...new Set(matches.map(({ network }) => network.key))];
   for (const match of matches) {
     const to = destination(match);
     const identity = { ...match.identity, network: to.network };
-    try {
-      const key = `${to.namespace}/${poolName(identity, to.naming)}`;
-      targets.set(key, { key, going: { pool, identity, definitions } });
-    } catch (error) {
-      if (!(error instanceof ObjectError)) throw error;
-      conflicts.push({ message: error.message, fix: `Give another name: --name ${match.network.key}=NAME.` });
-      return undefined;
-    }
+    const name = attempt(
+      ObjectError,
+      () => poolName(identity, to.naming),
+      ({ message }) => {
+        conflicts.push({ message, fix: `Give another name: --name ${match.network.key}=NAME.` });
+      },
+    );
+    if (name === undefined) return undefined;
+    const key = `${to.namespace}/${name}`;
+    targets.set(key, { pool, key, identity, definitions });
   }
   if (targets.size < 2) return [...targets.values()][0];
   const same = definitions.map((each) => `--name ${each}=NAME`).join(" ");
   conflicts.push({
-    message: `${describeObject("IPPool", pool.metadata)} is shared by ${definitions.join(", ")}, and would have to move to ${[...targets.keys()].join(" and to ")}: its addresses are unique among all of them today.`,
+    message: `${objectId(pool)} is shared by ${definitions.join(", ")}, and would have to move to ${[...targets.keys()].join(" and to ")}: its addresses are unique among all of them today.`,
     fix: `Give them one name (${same}), and leave pools in the system namespace (--to named) where the definitions are in several.`,
   });
   return undefined;
@@ -120,7 +109,7 @@ function join(
   const range = parseRange(base.spec.range);
   if (others.some((pool) => `${parseRange(pool.spec.range).prefix}` !== `${range.prefix}`)) {
     conflicts.push({
-      message: `${others.map((pool) => `${describeObject("IPPool", pool.metadata)} (${pool.spec.range})`).join(" and ")} would all be named ${key}.`,
+      message: `${others.map((pool) => `${objectId(pool)} (${pool.spec.range})`).join(" and ")} would all be named ${key}.`,
       fix: "Choose a naming that has the range in it (--naming whereabouts), or other names (--name namespace/definition=NAME).",
     });
     return undefined;
@@ -130,23 +119,22 @@ function join(
   const [namespace = "", name = ""] = key.split("/");
   const identified = { ...base.metadata.annotations, ...identityAnnotations(first.identity) };
   const domain = movedDomain(others, first.identity.network, key);
-  const annotations = { ...without(identified, domainAnnotation), ...(domain && { [domainAnnotation]: domain }) };
-  const after: IPPool = {
-    apiVersion: base.apiVersion,
-    kind: base.kind,
-    metadata: {
-      name,
-      namespace,
-      ...(base.metadata.labels && { labels: base.metadata.labels }),
-      annotations: adopted(others) ? annotations : without(annotations, adoptedAnnotation),
-    },
-    spec: { ...base.spec, allocations },
+  const { [domainAnnotation]: _, [adoptedAnnotation]: adopted, ...rest } = identified;
+  // The whole is adopted only where each part was.
+  const isAdopted = others.every(({ metadata }) => metadata.annotations?.[adoptedAnnotation] !== undefined);
+  const annotations = {
+    ...rest,
+    ...(domain && { [domainAnnotation]: domain }),
+    ...(isAdopted && adopted !== undefined && { [adoptedAnnotation]: adopted }),
   };
+  const { apiVersion, kind } = base;
+  const metadata = { name, namespace, ...picked(base.metadata, "labels"), annotations };
+  const after: IPPool = { apiVersion, kind, metadata, spec: { ...base.spec, allocations } };
   const definitions = [...new Set(parts.flatMap((part) => part.definitions))];
   return { from: parts.map(({ pool }) => pool), after, ...(existing && { existing }), definitions };
 }
 
-/** Where all parts say the same of overlaps, so does the whole, under its new name; else whoever adopts it says so anew. */
+/** Where all parts say the same of overlaps, so does the whole, under its new name; else whoever adopts it says so. */
 function movedDomain(pools: readonly IPPool[], network: string, key: string): Domain | undefined {
   const scopes = new Set(pools.map((pool) => markedDomain(pool)).map((marked) => marked && parseDomain(marked).scope));
   const [scope, another] = scopes;
@@ -154,16 +142,7 @@ function movedDomain(pools: readonly IPPool[], network: string, key: string): Do
   return scope === "network" ? formatDomain({ scope, network }) : `${scope}:${key}`;
 }
 
-/** The whole is adopted only where each part was. */
-function adopted(pools: readonly IPPool[]): boolean {
-  return pools.every(({ metadata }) => metadata.annotations?.[adoptedAnnotation] !== undefined);
-}
-
-function without(record: Readonly<Record<string, string>>, key: string): Record<string, string> {
-  return Object.fromEntries(Object.entries(record).filter(([each]) => each !== key));
-}
-
-/** Every entry of every pool, under the keys of the range as it is written here; undefined where that cannot be said exactly. */
+/** Every entry of every pool, under the keys of the range as it is written; undefined where that cannot be said. */
 function union(
   pools: readonly IPPool[],
   range: string,
@@ -177,7 +156,7 @@ function union(
       const there = all[key];
       if (there !== undefined && (there.podref !== entry.podref || there.ifname !== entry.ifname)) {
         conflicts.push({
-          message: `Entry ${key} of range ${range} is ${there.podref}'s in one pool and ${entry.podref}'s in ${describeObject("IPPool", pool.metadata)}: two pods have one address.`,
+          message: `Entry ${key} of range ${range} is ${there.podref}'s in one pool and ${entry.podref}'s in ${objectId(pool)}: two pods have one address.`,
           fix: `Delete one of the two pods, and its entry: kubectl -n ${pool.metadata.namespace} edit ippool ${pool.metadata.name}`,
         });
         return undefined;
@@ -191,18 +170,13 @@ function union(
 function rekeyed(pool: IPPool, range: string, conflicts: Advice[]): Record<string, PoolAllocation> | undefined {
   const { entries, unreadable } = readAllocations(pool);
   const unclear = entries.filter(({ others }) => others.length > 0).length + unreadable.length;
-  const keys = Object.keys(pool.spec.allocations);
-  try {
-    if (unclear === 0) {
-      return Object.fromEntries(
-        entries.map(({ address }, n) => [allocationKey(parseRange(range), address), pool.spec.allocations[keys[n]!]!]),
-      );
-    }
-  } catch (error) {
-    if (!(error instanceof ObjectError)) throw error;
-  }
+  const values = Object.values(pool.spec.allocations);
+  const cidr = parseRange(range);
+  const rekey = () => Object.fromEntries(entries.map(({ address }, n) => [allocationKey(cidr, address), values[n]!]));
+  const all = unclear === 0 ? attempt(ObjectError, rekey) : undefined;
+  if (all !== undefined) return all;
   conflicts.push({
-    message: `${describeObject("IPPool", pool.metadata)} counts from ${pool.spec.range}, and some of its entries cannot be counted from ${range}.`,
+    message: `${objectId(pool)} counts from ${pool.spec.range}, and some of its entries cannot be counted from ${range}.`,
     fix: `Let its pods go first, or set their entries right: kubectl -n ${pool.metadata.namespace} edit ippool ${pool.metadata.name}`,
   });
   return undefined;

@@ -1,16 +1,12 @@
 // Reads what a plan is made of. A kind that the server does not have is a kind of which there is nothing.
-import { nodeSlicePoolKind } from "../../api/slices/node-slice-pool.ts";
 import { poolNamespaceOf } from "../../cluster/coexistence-word.ts";
-import { holds, ipPools, networkAttachmentDefinitions, reservations } from "../../cluster/resources.ts";
+import { holds, ipPools, networkAttachmentDefinitions, nodeSlicePools, reservations } from "../../cluster/resources.ts";
 import { fetchState } from "../../cluster/state.ts";
 import type { KubeObject } from "../../kube/meta.ts";
-import { defineResource, type Resource } from "../../kube/resource.ts";
+import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { unless } from "../../kube/unless.ts";
 import { type AttachmentDefinition, type Survey, surveyOf } from "./survey.ts";
-
-const { group, version, plural, kind } = nodeSlicePoolKind;
-const nodeSlicePools = defineResource({ group, version, plural, kind, namespaced: true });
 
 export async function readSurvey(client: KubeClient, systemNamespace: string, signal: AbortSignal): Promise<Survey> {
   // One after the other: a page of a thousand pools is large, and nothing here is in a hurry.

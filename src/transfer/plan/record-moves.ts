@@ -1,17 +1,16 @@
-// Which records of addresses follow which network: by domain and address, also where no pool has an entry, since a record
-// without an entry counts as held.
+// Which records of addresses follow which network: by domain and address, also where no pool has an entry, since a
+// record without an entry counts as held.
 import { networkAnnotation } from "../../api/holds/hold-marks.ts";
-import { describeObject } from "../../api/metadata.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { readPoolName } from "../../api/pools/pool-name.ts";
 import { parseRange } from "../../api/pools/range.ts";
+import { keyOf } from "../../kube/meta.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";
 import { type AddressObject, type AddressRecord, movedRecord } from "../record/record-object.ts";
-import { describeDomain, type DomainKey, networkDomain } from "./domain-key.ts";
-import type { Placement } from "./goal.ts";
+import { describeDomain, type DomainKey, networkDomain, type Placement } from "./goal.ts";
 import type { Advice } from "./pool-moves.ts";
-import { objectId, objectKey } from "./survey.ts";
+import { objectId } from "./survey.ts";
 
 /** A part of a domain's addresses, and where they go. */
 export interface Current {
@@ -41,20 +40,12 @@ export interface Claim {
   readonly source: string;
 }
 
-export interface RecordMoves {
-  readonly moves: readonly RecordMove[];
-  readonly claims: readonly Claim[];
-  readonly conflicts: readonly Advice[];
-}
-
-export interface RecordMovesInput {
-  readonly records: readonly AddressRecord[];
-  readonly currents: readonly Current[];
-  /** Key: namespace/name of a pool now. Value: afterwards. */
-  readonly renamed: ReadonlyMap<string, string>;
-}
-
-export function recordMoves({ records, currents, renamed }: RecordMovesInput): RecordMoves {
+/** `renamed`: key is namespace/name of a pool now, value that afterwards. */
+export function recordMoves(
+  records: readonly AddressRecord[],
+  currents: readonly Current[],
+  renamed: ReadonlyMap<string, string>,
+) {
   const conflicts: Advice[] = [];
   const byDomain = Map.groupBy(currents, ({ from }) => from);
   const planned: { record: AddressRecord; after: AddressObject }[] = [];
@@ -69,11 +60,15 @@ export function recordMoves({ records, currents, renamed }: RecordMovesInput): R
 
 function claimOf(record: AddressRecord, after: AddressObject | undefined): Claim {
   const { namespace, network = "", address, object } = record;
-  const from = networkDomain(namespace, network);
-  const to =
-    after && networkDomain(after.metadata.namespace ?? "", after.metadata.annotations?.[networkAnnotation] ?? "");
+  const from = networkDomain({ namespace, network });
   const podref = record.owner.split(" ")[0] ?? "";
-  return { from, to: to ?? from, address: `${address}`, podref, source: describeObject(object.kind, object.metadata) };
+  return { from, to: after ? domainOf(after) : from, address: `${address}`, podref, source: objectId(object) };
+}
+
+/** Of an object that carries its network: a pool of ours, or a reservation. */
+export function domainOf({ metadata }: AddressObject | IPPool): DomainKey {
+  const { namespace = "", annotations } = metadata;
+  return networkDomain({ namespace, network: annotations?.[networkAnnotation] ?? "" });
 }
 
 function afterOf(
@@ -89,9 +84,8 @@ function afterOf(
     return movedRecord(record, { namespace: to.split("/")[0] ?? "", network: "", poolDomain: to, renamed });
   }
   if (network === undefined) return undefined;
-  const here = (byDomain.get(networkDomain(namespace, network)) ?? []).filter(({ prefix }) =>
-    contains(prefix, record.address),
-  );
+  const ofDomain = byDomain.get(networkDomain({ namespace, network })) ?? [];
+  const here = ofDomain.filter(({ prefix }) => contains(prefix, record.address));
   const to = only(here) ?? only(here.filter((each) => isOf(record, each)));
   if (to !== undefined) {
     const stays = to.namespace === namespace && to.network === network;
@@ -99,7 +93,7 @@ function afterOf(
   }
   if (here.length > 0) {
     conflicts.push({
-      message: `${describeObject(record.object.kind, record.object.metadata)} (${record.owner}) may belong to ${here.map(({ label }) => label).join(" or to ")}, which go to different domains.`,
+      message: `${objectId(record.object)} (${record.owner}) may belong to ${here.map(({ label }) => label).join(" or to ")}, which go to different domains.`,
       fix: `Say of which pool it is: kubectl -n ${namespace} annotate ${record.object.kind.toLowerCase()} ${record.object.metadata.name} holdfast.io/pool=NAMESPACE/POOL`,
     });
   }
@@ -108,16 +102,16 @@ function afterOf(
 
 /** The one place that all of them go to. */
 function only(currents: readonly Current[]): Current["to"] | undefined {
-  const keys = new Set(currents.map(({ to }) => networkDomain(to.namespace, to.network)));
+  const keys = new Set(currents.map(({ to }) => networkDomain(to)));
   return keys.size === 1 ? currents[0]!.to : undefined;
 }
 
 function isOf({ pool, address }: AddressRecord, { pools }: Current): boolean {
-  if (pool !== undefined) return pools.some((each) => objectKey(each) === pool);
+  if (pool !== undefined) return pools.some((each) => keyOf(each) === pool);
   return pools.some((each) => readAllocations(each).entries.some((entry) => `${entry.address}` === `${address}`));
 }
 
-/** Two records that come to one name: of one owner they become one; a resting one gives way; else somebody must decide. */
+/** Two records that come to one name: of one owner they become one; a resting one gives way; else somebody decides. */
 function settle(
   records: readonly AddressRecord[],
   planned: readonly { record: AddressRecord; after: AddressObject }[],
@@ -139,32 +133,25 @@ function settle(
 }
 
 function twice(one: AddressRecord, other: AddressRecord, after: AddressObject): Advice {
-  const names = [one, other].map(
-    ({ object, owner }) => `${describeObject(object.kind, object.metadata)} (${owner || "nobody"})`,
-  );
+  const names = [one, other].map(({ object, owner }) => `${objectId(object)} (${owner || "nobody"})`);
   return {
-    message: `${one.address} would be held twice as ${describeObject(after.kind, after.metadata)}: by ${names.join(" and by ")}.`,
+    message: `${one.address} would be held twice as ${objectId(after)}: by ${names.join(" and by ")}.`,
     fix: other.isCooling
       ? "The second one rests only: try again when it has cooled down."
       : "Keep the two networks in different domains (--name namespace/definition=NAME), or restart one of the two pods on another address first.",
   };
 }
 
-/**
- * Ranges of one domain that overlap are protected from each other today; in two domains they would not be.
- * The pairs compared are those of different destinations only.
- */
+/** Ranges of one domain that overlap are protected from each other today; in two domains they would not be. */
 export function splits(currents: readonly Current[]): Advice[] {
   const found = new Map<string, Advice>();
   for (const group of Map.groupBy(currents, ({ from }) => from).values()) {
-    const byTarget = Map.groupBy(group, ({ to }) => networkDomain(to.namespace, to.network));
-    if (byTarget.size < 2) continue;
+    if (only(group) !== undefined) continue;
     const sorted = group.toSorted((a, b) => a.prefix.length - b.prefix.length);
     for (const [n, wide] of sorted.entries()) {
       for (const narrow of sorted.slice(n + 1)) {
-        const apart =
-          networkDomain(wide.to.namespace, wide.to.network) !== networkDomain(narrow.to.namespace, narrow.to.network);
-        if (!apart || !contains(wide.prefix, narrow.prefix.network)) continue;
+        const isApart = networkDomain(wide.to) !== networkDomain(narrow.to);
+        if (!isApart || !contains(wide.prefix, narrow.prefix.network)) continue;
         found.set(`${wide.label} ${narrow.label}`, {
           message: `${wide.prefix} of ${wide.label} and ${narrow.prefix} of ${narrow.label} overlap in ${describeDomain(wide.from)} and would no longer be kept apart.`,
           fix: "Give both one name (--name namespace/definition=NAME), move both, or say that they are different wires: --allow-split.",

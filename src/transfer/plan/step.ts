@@ -1,21 +1,21 @@
-// A migration as a list of steps. Each is a value that says what is there before and after, so that it can be done again
-// after a crash at any point: what is done is recognised by the state of the cluster, never by a counter.
-//
-// The order is what makes a crash harmless: a new object is there before the old one goes, and records of addresses come
-// before the pool that hands out from them.
+// A migration as a list of steps. Each is a value that says what is there before and after, so that it can be done
+// again after a crash at any point: what is done is recognised by the state of the cluster, never by a counter. The
+// order makes a crash harmless: a new object is there before the old one goes, and records before the pool that hands
+// out from them.
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import type { AddressObject } from "../record/record-object.ts";
 import type { DefinitionEdit } from "./definition-edit.ts";
 import type { Plan } from "./plan.ts";
+import { objectId } from "./survey.ts";
 
 export type Moved = IPPool | AddressObject;
 
 export type Step =
-  | { readonly do: "create"; readonly object: Moved }
+  | { readonly kind: "create"; readonly object: Moved }
   /** `before` is what it was; anything else there is a change by somebody else. */
-  | { readonly do: "replace"; readonly before: Moved; readonly after: Moved }
-  | { readonly do: "edit"; readonly edit: Pick<DefinitionEdit, "key" | "before" | "after"> }
-  | { readonly do: "delete"; readonly object: Moved };
+  | { readonly kind: "replace"; readonly before: Moved; readonly after: Moved }
+  | { readonly kind: "edit"; readonly edit: Pick<DefinitionEdit, "key" | "before" | "after"> }
+  | { readonly kind: "delete"; readonly object: Moved };
 
 /** Steps of one phase may be done in any order, several at once. */
 export interface Phase {
@@ -30,23 +30,20 @@ export function phasesOf({ pools, records, edits }: Plan): Phase[] {
       about: "create pools",
       steps: pools.map(({ existing, after }) => (existing ? replaced(existing, after) : created(after))),
     },
-    { about: "change definitions", steps: edits.map((edit) => ({ do: "edit", edit })) },
+    { about: "change definitions", steps: edits.map((edit) => ({ kind: "edit", edit })) },
     { about: "delete old records", steps: records.map(({ before }) => deleted(before)) },
     { about: "delete old pools", steps: pools.flatMap(({ from }) => from.map(deleted)) },
   ];
 }
 
-/**
- * The way back, in the same order: old objects first, then the definitions, then the new ones go. What the destination had
- * before stays as it was.
- */
+/** The way back, in the same order: old objects first, then definitions, then the new ones go. The rest stays. */
 export function phasesBack({ pools, records, edits }: Plan): Phase[] {
   return [
     { about: "restore records of addresses", steps: records.map(({ before }) => created(before)) },
     { about: "restore pools", steps: pools.flatMap(({ from }) => from.map(created)) },
     {
       about: "restore definitions",
-      steps: edits.map(({ key, before, after }) => ({ do: "edit", edit: { key, before: after, after: before } })),
+      steps: edits.map(({ key, before, after }) => ({ kind: "edit", edit: { key, before: after, after: before } })),
     },
     { about: "delete moved records", steps: records.flatMap(({ after }) => (after ? [deleted(after)] : [])) },
     {
@@ -56,13 +53,12 @@ export function phasesBack({ pools, records, edits }: Plan): Phase[] {
   ];
 }
 
-const created = (object: Moved): Step => ({ do: "create", object });
-const deleted = (object: Moved): Step => ({ do: "delete", object });
-const replaced = (before: Moved, after: Moved): Step => ({ do: "replace", before, after });
+const created = (object: Moved): Step => ({ kind: "create", object });
+const deleted = (object: Moved): Step => ({ kind: "delete", object });
+const replaced = (before: Moved, after: Moved): Step => ({ kind: "replace", before, after });
 
 /** For people: one line. */
 export function describeStep(step: Step): string {
-  if (step.do === "edit") return `edit NetworkAttachmentDefinition ${step.edit.key}`;
-  const { kind, metadata } = step.do === "replace" ? step.after : step.object;
-  return `${step.do} ${kind} ${metadata.namespace}/${metadata.name}`;
+  if (step.kind === "edit") return `edit NetworkAttachmentDefinition ${step.edit.key}`;
+  return `${step.kind} ${objectId(step.kind === "replace" ? step.after : step.object)}`;
 }

@@ -1,5 +1,4 @@
 // What a plan is made of: every pool, record of an address, network and slice of the cluster, read once, as values.
-//
 // An object that cannot be read is named and left alone: it stays where it is.
 import type { z } from "zod";
 
@@ -7,9 +6,11 @@ import { ObjectError } from "../../api/error.ts";
 import { type HoldObject, holdKind } from "../../api/holds/hold.ts";
 import { type Reservation, reservationKind } from "../../api/holds/reservation.ts";
 import { type Kind, type KindObject, parseObject } from "../../api/kind.ts";
+import { describeObject, type ReadMetadata } from "../../api/metadata.ts";
 import { type IPPool, ipPoolKind } from "../../api/pools/ip-pool.ts";
 import { type NodeSlicePool, nodeSlicePoolKind } from "../../api/slices/node-slice-pool.ts";
 import type { AnyObject } from "../../kube/meta.ts";
+import { attempt } from "../../net/coded-error.ts";
 
 /** A NetworkAttachmentDefinition, as far as it is read. */
 export interface AttachmentDefinition extends AnyObject {
@@ -35,36 +36,27 @@ type RawSurvey = Pick<Survey, "systemNamespace" | "definitions"> & {
 export function surveyOf(raw: RawSurvey): Survey {
   const unreadable: string[] = [];
   const each = <S extends z.ZodType<KindObject>>(kind: Kind<S>, values: readonly unknown[]): z.infer<S>[] =>
-    values.flatMap((value) => {
-      try {
-        return [parseObject(kind, value)];
-      } catch (error) {
-        if (!(error instanceof ObjectError)) throw error;
-        unreadable.push(error.message);
-        return [];
-      }
-    });
+    values.flatMap((value) =>
+      attempt(
+        ObjectError,
+        () => [parseObject(kind, value)],
+        ({ message }) => {
+          unreadable.push(message);
+          return [];
+        },
+      ),
+    );
   return {
-    systemNamespace: raw.systemNamespace,
+    ...raw,
     pools: each(ipPoolKind, raw.pools),
     reservations: each(reservationKind, raw.reservations),
     holds: each(holdKind, raw.holds),
-    definitions: raw.definitions,
     slices: each(nodeSlicePoolKind, raw.slices),
     unreadable,
   };
 }
 
-interface Named {
-  readonly metadata: { readonly namespace?: string | undefined; readonly name?: string | undefined };
-}
-
-/** Kind and `namespace/name`: tells any two objects of a survey from each other. */
-export function objectId(object: Named & { readonly kind: string }): string {
-  return `${object.kind} ${objectKey(object)}`;
-}
-
-/** `namespace/name`: the key of every map here. */
-export function objectKey({ metadata }: Named): string {
-  return `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
+/** Kind and `namespace/name`: tells any two objects of a survey from each other, and names one in a sentence. */
+export function objectId({ kind, metadata }: { readonly kind: string; readonly metadata: ReadMetadata }): string {
+  return describeObject(kind, metadata);
 }

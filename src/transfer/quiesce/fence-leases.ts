@@ -1,5 +1,6 @@
-// whereabouts' own leases, held as its leader election holds them: one for the cluster, one for every node slice. Whoever honours
-// them waits. Kept until released; after a crash they bind for an hour, or until the same migration goes on.
+// whereabouts' own leases, held as its leader election holds them: one for the cluster, one for every node slice.
+// Whoever honours them waits. Kept until released; after a crash they bind for an hour, or until the same migration
+// goes on.
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { LeaseLock } from "../../kube/lease.ts";
 import { TransferError } from "../error.ts";
@@ -20,7 +21,7 @@ export interface HeldLeases {
   release(signal: AbortSignal): Promise<void>;
 }
 
-/** Newer clients wait this long after the last renewal they saw, older ones 1.5 s whatever it says: hence the renewals. */
+/** Newer clients wait this long after the last renewal that they saw, older ones 1.5 s: hence the renewals. */
 const leaseDurationMs = 3600_000;
 /** whereabouts' own retry period: a third of its lease. */
 const renewEveryMs = 500;
@@ -67,11 +68,8 @@ export async function dropLeases(options: LeasesOptions): Promise<void> {
 }
 
 function locksOf({ client, clock, poolNamespace: namespace, names, id }: LeasesOptions) {
-  const identity = `holdfast-migrate/${id}`;
-  return names.map((name) => ({
-    name,
-    lock: new LeaseLock({ client, namespace, name, identity, leaseDurationMs, clock }),
-  }));
+  const rest = { client, namespace, identity: `holdfast-migrate/${id}`, leaseDurationMs, clock };
+  return names.map((name) => ({ name, lock: new LeaseLock({ ...rest, name }) }));
 }
 
 async function acquire(lock: LeaseLock, name: string, clock: Clock, signal: AbortSignal): Promise<void> {
@@ -86,7 +84,7 @@ async function acquire(lock: LeaseLock, name: string, clock: Clock, signal: Abor
 }
 
 async function renew(
-  held: readonly { readonly name: string; readonly lock: LeaseLock }[],
+  held: ReturnType<typeof locksOf>,
   clock: Clock,
   stop: AbortSignal,
   lost: AbortController,
@@ -95,13 +93,8 @@ async function renew(
     for (const { name, lock } of held) {
       try {
         if (await lock.tryHold(stop, callTimeoutMs)) continue;
-        lost.abort(
-          new TransferError(
-            "not-quiet",
-            `The Lease ${name} was taken by ${lock.holder || "somebody"} while the migration held it.`,
-          ),
-        );
-        return;
+        const words = `The Lease ${name} was taken by ${lock.holder || "somebody"} while the migration held it.`;
+        return lost.abort(new TransferError("not-quiet", words));
       } catch {
         // The server could not be asked this time; the lease binds for an hour, and the next round asks again.
         if (stop.aborted) return;

@@ -1,4 +1,5 @@
-// The pause that our own daemons heed: `paused` in the ConfigMap holdfast-state. Removed only by the migration that set it.
+// The pause that our own daemons heed: `paused` in the ConfigMap holdfast-state. Only the migration that set it ends
+// it.
 import { fetchState, readState, saveState, stateName } from "../../cluster/state.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
@@ -27,11 +28,9 @@ export function pause(options: PauseOptions): Promise<void> {
   const words = `holdfast migrate ${options.id}: pools are being moved; \`holdfast migrate plan\` says how to end it`;
   return set(options, (paused) => {
     if (paused === "" || pauseOwner(paused) === options.id) return words;
-    throw new TransferError(
-      "paused-by-another",
-      `Handing out is paused already, by ${JSON.stringify(paused)}: end that first. If it is dead and its record is lost: ` +
-        `kubectl -n ${options.systemNamespace} patch configmap ${stateName} --type merge -p '{"data":{"paused":""}}'`,
-    );
+    const command = `kubectl -n ${options.systemNamespace} patch configmap ${stateName} --type merge -p '{"data":{"paused":""}}'`;
+    const fault = `Handing out is paused already, by ${JSON.stringify(paused)}: end that first.`;
+    throw new TransferError("paused-by-another", `${fault} If it is dead and its record is lost: ${command}`);
   });
 }
 
@@ -45,8 +44,7 @@ async function set(
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
     const there = await fetchState(client, { namespace, signal });
-    const state = readState(there);
-    const paused = change(state.paused);
+    const paused = change(readState(there).paused);
     if (paused === (there?.data?.["paused"] ?? "")) return;
     try {
       // Nothing else is said: what is in force, and where pools are, the leader finds out.

@@ -1,8 +1,8 @@
-// Makes every writer rest: our daemons by the pause, whereabouts by its leases, its lease-free fork and everybody else by a policy of
-// the API server; then watches that nothing changes any more.
-//
-// Promised where the server has policies: until `lift`, nobody but this migration writes, also after a crash of it. Elsewhere: everybody who
-// heeds pause or lease rests, and a writer that heeds neither is noticed if it writes before the migration begins.
+// Makes every writer rest: our daemons by the pause, whereabouts by its leases, its lease-free fork and everybody else
+// by a policy of the API server; then watches that nothing changes any more.
+// Promised where the server has policies: until `lift`, nobody but this migration writes, also after a crash of it.
+// Elsewhere: everybody who heeds pause or lease rests, and a writer that heeds neither is noticed if it writes before
+// the migration begins.
 import { fetchState, readState } from "../../cluster/state.ts";
 import { dropLeases, type HeldLeases, holdLeases, type LeasesOptions } from "./fence-leases.ts";
 import { pause, pauseOwner, unpause } from "./fence-pause.ts";
@@ -34,7 +34,7 @@ const defaultQuietMs = { fenced: 1000, unfenced: 11_000 };
 const liftTimeoutMs = 60_000;
 
 export async function quiesce(options: QuiesceOptions): Promise<Fence> {
-  const { client, clock, signal, say } = options;
+  const { signal, say } = options;
   const quietMs = options.quietMs ?? defaultQuietMs;
   let leases: HeldLeases | undefined;
   const lift = async () => {
@@ -57,7 +57,7 @@ export async function quiesce(options: QuiesceOptions): Promise<Fence> {
         ? "fenced: the API server denies writes to pools and records by anybody else (ValidatingAdmissionPolicy holdfast-migrate)"
         : `this API server has no ValidatingAdmissionPolicy: watching for ${quietMs.unfenced / 1000} s that nothing changes instead`,
     );
-    await settle({ client, clock, quietMs: isFenced ? quietMs.fenced : quietMs.unfenced, signal: fenced });
+    await settle({ ...options, signal: fenced }, isFenced ? quietMs.fenced : quietMs.unfenced);
     say("quiet: nothing changes any more");
     return { signal: fenced, lift, leave: async () => leases?.leave() };
   } catch (error) {

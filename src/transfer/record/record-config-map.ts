@@ -1,14 +1,15 @@
-// The record in the cluster, for a Job whose disk goes with its pod: compressed, in as many ConfigMaps as it needs. The first one
-// names the others by a generation, and is written last: whoever reads sees one whole record.
+// The record in the cluster, for a Job whose disk goes with its pod: compressed, in as many ConfigMaps as it needs. The
+// first one names the others by a generation, and is written last: whoever reads sees one whole record.
 import { gunzipSync, gzipSync } from "node:zlib";
 
 import { type ConfigMap, configMaps } from "../../cluster/resources.ts";
 import { lookUp } from "../../kube/look-up.ts";
+import { picked } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { TransferError } from "../error.ts";
 import { decodeRecord, encodeRecord, type MigrationRecord, type RecordStore } from "./record.ts";
 
-/** A ConfigMap holds 1 MiB; base64 makes four bytes of three, so this much of compressed bytes leaves room for the rest. */
+/** A ConfigMap holds 1 MiB; base64 makes four bytes of three: so many compressed bytes leave room for the rest. */
 const partBytes = 700 * 1024;
 /** 64 parts are 44 MiB compressed, about half a gigabyte of objects: more than etcd keeps of them. */
 const mostParts = 64;
@@ -18,15 +19,9 @@ export function configMapStore(client: KubeClient, namespace: string, name: stri
   const read = (each: string, signal: AbortSignal) => lookUp(client, configMaps, { namespace, name: each }, { signal });
   const write = async (object: ConfigMap, signal: AbortSignal): Promise<void> => {
     const there = await read(object.metadata.name!, signal);
+    const metadata = { ...object.metadata, ...picked(there?.metadata, "resourceVersion") };
     if (there === undefined) await client.create(configMaps, object, { signal });
-    else {
-      const { resourceVersion } = there.metadata;
-      await client.update(
-        configMaps,
-        { ...object, metadata: { ...object.metadata, ...(resourceVersion && { resourceVersion }) } },
-        { signal },
-      );
-    }
+    else await client.update(configMaps, { ...object, metadata }, { signal });
   };
   return {
     place,

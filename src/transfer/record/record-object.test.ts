@@ -10,7 +10,7 @@ import type { Hold } from "../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../ipam/owner.ts";
 import { parseAddress } from "../../net/address.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import { networkDomain } from "../plan/domain-key.ts";
+import { networkDomain } from "../plan/goal.ts";
 import { recordMoves } from "../plan/record-moves.ts";
 import { type AddressObject, type AddressRecord, movedRecord, readRecord } from "./record-object.ts";
 
@@ -88,12 +88,12 @@ describe("a claim's record", () => {
   const moves = (records: readonly AddressRecord[]) => {
     const currents = ["a", "b"].map((namespace) => ({
       label: namespace,
-      from: networkDomain(namespace, ""),
+      from: networkDomain({ namespace, network: "" }),
       prefix: parsePrefix("10.0.0.0/24"),
       to: { namespace: "c", network: "red" },
       pools: [],
     }));
-    return recordMoves({ records, currents, renamed: new Map() });
+    return recordMoves(records, currents, new Map());
   };
 
   it("two of one claim that come to one place become one", () => {

@@ -14,7 +14,9 @@ import { holdOfReservation } from "../../api/holds/reservation-hold.ts";
 import { reservationName } from "../../api/holds/reservation-name.ts";
 import type { Reservation } from "../../api/holds/reservation.ts";
 import { parseDomain } from "../../api/pools/domain.ts";
+import { picked } from "../../kube/meta.ts";
 import type { Address } from "../../net/address.ts";
+import { attempt } from "../../net/coded-error.ts";
 
 export type AddressObject = Reservation | HoldObject;
 
@@ -37,54 +39,36 @@ export interface AddressRecord {
 export function readRecord(object: AddressObject, networks: ReadonlySet<string>): AddressRecord | string {
   const { namespace = "", annotations } = object.metadata;
   const pool = annotations?.[poolAnnotation];
-  const rest = {
-    object,
-    namespace,
-    isCooling: coolingOf(object.metadata) !== undefined,
-    ...(pool !== undefined && { pool }),
-  };
-  try {
-    if (object.kind === "Hold") {
-      const { domain, address } = holdOfObject(object);
-      const parts = parseDomain(domain);
-      const owner = ownerText(object);
-      return parts.scope === "pool"
-        ? { ...rest, address, owner, poolDomain: `${parts.namespace}/${parts.name}` }
-        : { ...rest, address, owner };
-    }
-    const { domain, address } = holdOfReservation(object, networks);
+  const isCooling = coolingOf(object.metadata) !== undefined;
+  const read = (): AddressRecord => {
+    const { domain, address } = object.kind === "Hold" ? holdOfObject(object) : holdOfReservation(object, networks);
     const parts = parseDomain(domain);
-    const owner = ownerText(object);
-    return { ...rest, address, owner, network: parts.scope === "network" ? parts.network : "" };
-  } catch (error) {
-    if (error instanceof ObjectError) return error.message;
-    throw error;
-  }
+    return {
+      object,
+      namespace,
+      address,
+      isCooling,
+      owner: ownerText(object),
+      ...(pool !== undefined && { pool }),
+      ...(parts.scope === "network" && { network: parts.network }),
+      ...(parts.scope === "pool" && { poolDomain: `${parts.namespace}/${parts.name}` }),
+    };
+  };
+  return attempt(ObjectError, read, ({ message }) => message);
 }
 
 /**
- * Who has it, the name first. A pod goes by name and interface, since whereabouts recorded no UID; a claim and a NIC by their UID too: a namesake is
- * another.
+ * Who has it, the name first. A pod goes by name and interface, since whereabouts recorded no UID; a claim and a NIC by
+ * their UID too: a namesake is another.
  */
-export function ownerText(object: AddressObject): string {
-  if (object.kind === "Hold") {
-    const { kind, namespace, name, port, uid } = object.spec.owner;
-    return textOf(object, { kind, uid, podref: `${namespace}/${name}`, port });
-  }
-  const { [ownerKindAnnotation]: kind = "pod", [ownerUidAnnotation]: uid = "" } = object.metadata.annotations ?? {};
-  return textOf(object, { kind, uid, podref: object.spec.podref, port: object.spec.ifname ?? "" });
-}
-
-interface OwnerParts {
-  readonly kind: string;
-  readonly uid: string;
-  readonly podref: string;
-  readonly port: string;
-}
-
-function textOf({ metadata }: AddressObject, { kind, uid, podref, port }: OwnerParts): string {
-  if (kind === "pod") return `${podref} ${port}`.trim();
-  return `${podref} ${kind}:${uid}:${port}:${partOf(metadata)}`;
+export function ownerText({ metadata, ...object }: AddressObject): string {
+  const { [ownerKindAnnotation]: noted = "pod", [ownerUidAnnotation]: notedUid = "" } = metadata.annotations ?? {};
+  const owner =
+    object.kind === "Hold"
+      ? { ...object.spec.owner, podref: `${object.spec.owner.namespace}/${object.spec.owner.name}` }
+      : { kind: noted, uid: notedUid, podref: object.spec.podref, port: object.spec.ifname ?? "" };
+  const { kind, uid, podref, port } = owner;
+  return kind === "pod" ? `${podref} ${port}`.trim() : `${podref} ${kind}:${uid}:${port}:${partOf(metadata)}`;
 }
 
 export interface NewPlace {
@@ -98,19 +82,17 @@ export interface NewPlace {
 
 export function movedRecord(record: AddressRecord, to: NewPlace): AddressObject {
   const { object, address, pool } = record;
-  const isHold = object.kind === "Hold";
   const annotations = {
     ...object.metadata.annotations,
-    ...(!isHold && { [networkAnnotation]: to.network }),
+    ...(object.kind !== "Hold" && { [networkAnnotation]: to.network }),
     ...(pool !== undefined && { [poolAnnotation]: to.renamed.get(pool) ?? pool }),
   };
   const metadata = {
     namespace: to.namespace,
-    ...(object.metadata.labels && { labels: object.metadata.labels }),
+    ...picked(object.metadata, "labels", "finalizers"),
     ...(Object.keys(annotations).length > 0 && { annotations }),
-    ...(object.metadata.finalizers && { finalizers: object.metadata.finalizers }),
   };
-  if (!isHold) {
+  if (object.kind !== "Hold") {
     const { apiVersion, kind, spec } = object;
     return { apiVersion, kind, metadata: { ...metadata, name: reservationName(to.network, address) }, spec };
   }

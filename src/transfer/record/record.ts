@@ -1,15 +1,14 @@
-// The record of a migration: everything that it touches, as it was, written before the first change. It is the rollback file,
-// and what a migration that was killed goes on from.
+// The record of a migration: everything that it touches, as it was, written before the first change. It is the rollback
+// file, and what a migration that was killed goes on from.
 import { createHash } from "node:crypto";
 
 import { isObject } from "../../cni/json.ts";
+import { attempt } from "../../net/coded-error.ts";
 import { TransferError } from "../error.ts";
 import type { Goal } from "../plan/goal.ts";
 import type { Plan } from "../plan/plan.ts";
 
-/**
- * fencing: writers are being kept out, nothing is moved, and there is no plan yet. applying and rolling-back: begun, and perhaps killed.
- */
+/** fencing: writers are being kept out, and there is no plan yet. applying, rolling-back: begun, and perhaps killed. */
 type RecordState = "fencing" | "applying" | "applied" | "rolling-back" | "rolled-back";
 
 export interface MigrationRecord {
@@ -24,7 +23,7 @@ export interface MigrationRecord {
   readonly state: RecordState;
   readonly goal: PlainGoal;
   readonly plan: Plan;
-  /** Records that stood at the destination before: kind, namespace/name and owner. What is there beside them was given since. */
+  /** Records that stood at the destination before: kind, namespace/name and owner. Others were given since. */
   readonly standing: readonly string[];
 }
 
@@ -61,29 +60,16 @@ export function encodeRecord(record: MigrationRecord): string {
 export function decodeRecord(text: string, place: string): MigrationRecord {
   const end = text.indexOf("\n");
   const body = text.slice(end + 1).trimEnd();
-  try {
-    const head: unknown = JSON.parse(text.slice(0, end));
-    const record: unknown = JSON.parse(body);
-    if (
-      isObject(head) &&
-      head["sha256"] === hashOf(body) &&
-      isObject(record) &&
-      record["format"] === "holdfast migration 1"
-    ) {
-      return record as unknown as MigrationRecord;
-    }
-  } catch (cause) {
-    throw unreadable(place, cause);
-  }
-  throw unreadable(place);
-}
-
-function unreadable(place: string, cause?: unknown): TransferError {
-  return new TransferError(
-    "bad-record",
-    `${place} is no whole record of a migration: it is torn, edited, or of another version. Give the one that \`holdfast migrate apply\` wrote.`,
-    cause === undefined ? undefined : { cause },
-  );
+  const refuse = (cause?: SyntaxError): never => {
+    const words = `${place} is no whole record of a migration: it is torn, edited, or of another version. Give the one that \`holdfast migrate apply\` wrote.`;
+    throw new TransferError("bad-record", words, { cause });
+  };
+  const head = attempt(SyntaxError, () => JSON.parse(text.slice(0, end)) as unknown, refuse);
+  const record = attempt(SyntaxError, () => JSON.parse(body) as unknown, refuse);
+  const isWhole = isObject(head) && head["sha256"] === hashOf(body);
+  if (isWhole && isObject(record) && record["format"] === "holdfast migration 1")
+    return record as unknown as MigrationRecord;
+  return refuse();
 }
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");

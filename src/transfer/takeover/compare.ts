@@ -1,25 +1,23 @@
-// What is recorded, beside what each running pod has: whose address is not recorded for it would be given another next time, which the code
-// that hands out decides on a picture of all the records. Nothing is written.
+// What is recorded, beside what each running pod has: whose address is not recorded for it would be given another next
+// time, which the code that hands out decides on a picture of all the records. Nothing is written.
 import { poolDefinitionOf, wantOf } from "../../cni/config/pool-definition.ts";
 import { decide } from "../../ipam/decide.ts";
+import { stableName } from "../../ipam/owner.ts";
 import { Pool } from "../../ipam/pool.ts";
 import { equal } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { Network } from "../plan/network.ts";
 import type { ForeignAllocation, LiveAddress } from "./foreign.ts";
 
-export interface Comparison {
-  readonly agreed: number;
-  /** Sentences: pod, what it has, and what it would get. */
-  readonly differing: readonly string[];
-}
-
-/** `recorded`: what the other system says is taken; `networks`: whose pods are compared. */
+/**
+ * `recorded`: what the other system says is taken; `networks`: whose pods are compared. How many agree, and sentences
+ * of the others: pod, what it has, and what it would get.
+ */
 export function compare(
   live: readonly LiveAddress[],
   recorded: readonly ForeignAllocation[],
   networks: readonly Network[],
-): Comparison {
+) {
   let agreed = 0;
   const differing: string[] = [];
   for (const network of networks) {
@@ -32,15 +30,10 @@ export function compare(
       for (const { address, owner } of mine.filter((each) => contains(range.prefix, each.address))) {
         const answer = decide(pool, { owner, want: wantOf(range) }, () => 0);
         const who = `${owner.namespace}/${owner.name} (${owner.interface})`;
-        if (answer.kind === "grant" && equal(answer.address, address)) agreed += 1;
-        else if (answer.kind === "grant")
-          differing.push(
-            `${who} on ${network.key} has ${address}, which is not recorded for it: it would be given ${answer.address} next time (${answer.why}).`,
-          );
-        else
-          differing.push(
-            `${who} on ${network.key} has ${address}, which is not recorded for it, and would be refused: ${answer.message}`,
-          );
+        const fault = `${who} on ${network.key} has ${address}, which is not recorded for it`;
+        if (answer.kind !== "grant") differing.push(`${fault}, and would be refused: ${answer.message}`);
+        else if (equal(answer.address, address)) agreed += 1;
+        else differing.push(`${fault}: it would be given ${answer.address} next time (${answer.why}).`);
       }
     }
   }
@@ -49,11 +42,6 @@ export function compare(
 
 /** Records of whereabouts have no UID: the running pod of that name is the owner. */
 function identified(owner: ForeignAllocation["owner"], live: readonly LiveAddress[]): ForeignAllocation["owner"] {
-  const pod = live.find(
-    (each) =>
-      each.owner.namespace === owner.namespace &&
-      each.owner.name === owner.name &&
-      each.owner.interface === owner.interface,
-  )?.owner;
+  const pod = live.find((each) => stableName(each.owner) === stableName(owner))?.owner;
   return pod !== undefined && (owner.uid === "" || owner.uid === pod.uid) ? pod : owner;
 }

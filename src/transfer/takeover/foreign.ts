@@ -1,7 +1,6 @@
 // Addresses that another system has given, whatever it is, as values: what is to be taken over.
-import { tryAddress } from "../../api/holds/address-name.ts";
+import { readNetworkStatus } from "../../api/network-status.ts";
 import type { Pod } from "../../cluster/resources.ts";
-import { isObject } from "../../cni/json.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
 
@@ -19,9 +18,7 @@ export interface Foreign {
 }
 
 /** One address of a running pod, as its network status says it. */
-export interface LiveAddress {
-  readonly address: Address;
-  readonly owner: PodOwner;
+export interface LiveAddress extends Pick<ForeignAllocation, "address" | "owner"> {
   /** namespace/name of the definition; empty where the status says none. */
   readonly definition: string;
 }
@@ -33,25 +30,10 @@ export function liveAddresses(pods: readonly Pod[]): LiveAddress[] {
   return pods.flatMap((pod) => {
     const { namespace = "", name = "", uid = "", annotations } = pod.metadata;
     if (pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed") return [];
-    return statuses(annotations?.[statusAnnotation]).flatMap((status) => {
-      const network = typeof status["name"] === "string" ? status["name"] : "";
+    return (readNetworkStatus(annotations?.[statusAnnotation]) ?? []).flatMap(({ network, addresses, ...status }) => {
       const definition = network === "" || network.includes("/") ? network : `${namespace}/${network}`;
-      const face = typeof status["interface"] === "string" ? status["interface"] : "";
-      const owner: PodOwner = { kind: "pod", uid, namespace, name, interface: face };
-      const ips = Array.isArray(status["ips"]) ? (status["ips"] as unknown[]) : [];
-      return ips.flatMap((ip) => {
-        const address = typeof ip === "string" ? tryAddress(ip) : undefined;
-        return address === undefined ? [] : [{ address, owner, definition }];
-      });
+      const owner: PodOwner = { kind: "pod", uid, namespace, name, interface: status.interface };
+      return addresses.map((address) => ({ address, owner, definition }));
     });
   });
-}
-
-function statuses(text: string | undefined): Readonly<Record<string, unknown>>[] {
-  try {
-    const value: unknown = JSON.parse(text ?? "[]");
-    return Array.isArray(value) ? value.filter(isObject) : [];
-  } catch {
-    return [];
-  }
 }

@@ -1,12 +1,12 @@
-// Takes over what another IPAM has given. Every address is taken through the ledger, one by one, as a pod would: what is another's
-// already stays another's. Doing it again does nothing.
+// Takes over what another IPAM has given. Every address is taken through the ledger, one by one, as a pod would: what
+// is another's already stays another's. Doing it again does nothing.
 import { readAllocations } from "../../api/pools/allocations.ts";
 import { domainOfPool } from "../../api/pools/domain.ts";
 import { markedDomain, settledDomain } from "../../api/pools/pool-domain.ts";
 import { ensurePool, poolObject } from "../../cluster/pool-object.ts";
 import { pods } from "../../cluster/resources.ts";
 import type { Owner } from "../../ipam/owner.ts";
-import type { AnyObject } from "../../kube/meta.ts";
+import { keyOf, type AnyObject } from "../../kube/meta.ts";
 import { defineResource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { adoptPool } from "../../ledger/adoption/adoption.ts";
@@ -17,7 +17,7 @@ import { TransferError } from "../error.ts";
 import { matchPools } from "../plan/match.ts";
 import { type Network, networksOf } from "../plan/network.ts";
 import { everything, readSurvey } from "../plan/read-survey.ts";
-import { objectKey, type Survey } from "../plan/survey.ts";
+import { objectId, type Survey } from "../plan/survey.ts";
 import { compare } from "./compare.ts";
 import { type Foreign, type ForeignAllocation, liveAddresses } from "./foreign.ts";
 import { type HostLocalFile, readHostLocal } from "./host-local.ts";
@@ -65,13 +65,12 @@ function askedNetworks(survey: Survey, definition: string | undefined): Network[
   const all = networksOf(survey.definitions);
   const asked = definition === undefined ? all : all.filter(({ key }) => key === definition);
   if (asked.length > 0) return asked;
-  throw new TransferError(
-    "bad-source",
-    (definition === undefined
-      ? "No NetworkAttachmentDefinition has an ipam of type holdfast or whereabouts: "
-      : `NetworkAttachmentDefinition ${definition} is not there, or has no ipam of type holdfast or whereabouts: `) +
-      "write the definition that gives these addresses from now on first. Nothing uses it before pods ask for it.",
-  );
+  const fault =
+    definition === undefined
+      ? "No NetworkAttachmentDefinition has an ipam of type holdfast or whereabouts"
+      : `NetworkAttachmentDefinition ${definition} is not there, or has no ipam of type holdfast or whereabouts`;
+  const remedy = "write the definition that gives these addresses from now on first";
+  throw new TransferError("bad-source", `${fault}: ${remedy}. Nothing uses it before pods ask for it.`);
 }
 
 async function foreignOf(
@@ -85,15 +84,13 @@ async function foreignOf(
     case "host-local":
       return readHostLocal(options.folder ?? "", options.files, live);
     case "spiderpool": {
-      const list = (plural: string, kind: string, namespaced: boolean) =>
-        everything(
-          client,
-          defineResource<AnyObject>({ group: "spiderpool.spidernet.io", version: "v2beta1", plural, kind, namespaced }),
-          signal,
-        );
-      const pools = await list("spiderippools", "SpiderIPPool", false);
-      const endpoints = await list("spiderendpoints", "SpiderEndpoint", true);
-      const reserved = await list("spiderreservedips", "SpiderReservedIP", false);
+      const list = (kind: string, namespaced: boolean) => {
+        const named = { group: "spiderpool.spidernet.io", version: "v2beta1", plural: `${kind.toLowerCase()}s`, kind };
+        return everything(client, defineResource<AnyObject>({ ...named, namespaced }), signal);
+      };
+      const pools = await list("SpiderIPPool", false);
+      const endpoints = await list("SpiderEndpoint", true);
+      const reserved = await list("SpiderReservedIP", false);
       return readSpiderpool({ pools, endpoints, reserved });
     }
     case "whereabouts":
@@ -103,13 +100,12 @@ async function foreignOf(
 
 function whereaboutsAllocations(survey: Survey, networks: readonly Network[]): ForeignAllocation[] {
   const matches = matchPools(survey, networks);
-  return survey.pools
-    .filter((pool) => matches.has(objectKey(pool)))
-    .flatMap((pool) =>
-      readAllocations(pool).entries.flatMap(({ address, owner }) =>
-        owner.kind === "pod" ? [{ address, owner, source: `IPPool ${objectKey(pool)}` }] : [],
-      ),
-    );
+  const matched = survey.pools.filter((pool) => matches.has(keyOf(pool)));
+  return matched.flatMap((pool) =>
+    readAllocations(pool).entries.flatMap(({ address, owner }) =>
+      owner.kind === "pod" ? [{ address, owner, source: objectId(pool) }] : [],
+    ),
+  );
 }
 
 async function adoptAll(options: ImportOptions, survey: Survey, networks: readonly Network[]): Promise<ImportReport> {
@@ -122,22 +118,21 @@ async function adoptAll(options: ImportOptions, survey: Survey, networks: readon
   let isClean = !active;
   const matches = matchPools(survey, networks);
   for (const pool of survey.pools) {
-    const [match] = matches.get(objectKey(pool)) ?? [];
+    const [match] = matches.get(keyOf(pool)) ?? [];
     const count = Object.keys(pool.spec.allocations).length;
-    if (match === undefined) lines.push(`IPPool ${objectKey(pool)}: no definition uses it; it is left as it is.`);
+    if (match === undefined) lines.push(`${objectId(pool)}: no definition uses it; it is left as it is.`);
     else if (mode === "dry-run" || active)
-      lines.push(`IPPool ${objectKey(pool)}: ${count} entries would be adopted for ${match.network.key}.`);
+      lines.push(`${objectId(pool)}: ${count} entries would be adopted for ${match.network.key}.`);
     else {
       const { namespace = "", name = "" } = pool.metadata;
       const { networkName, protectsOverlaps } = match.network;
       const rule = { network: networkName, protectsOverlaps, pool: { namespace, name } };
       const domain = markedDomain(pool) ?? domainOfPool(rule);
       const adoption = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
-      lines.push(
-        `IPPool ${objectKey(pool)}: ${count} entries, ${adoption.created} records made, ${adoption.pool.adopted ? "adopted" : "not adopted"}.`,
-      );
-      lines.push(...adoption.blocking, ...adoption.warnings);
-      isClean &&= adoption.pool.adopted;
+      const { adopted } = adoption.pool;
+      const done = `${adoption.created} records made, ${adopted ? "adopted" : "not adopted"}`;
+      lines.push(`${objectId(pool)}: ${count} entries, ${done}.`, ...adoption.blocking, ...adoption.warnings);
+      isClean &&= adopted;
     }
   }
   return { lines, isClean: mode === "dry-run" || isClean };
@@ -167,14 +162,8 @@ async function takeAll(
   }
   const number = mode === "write" ? taken : plan.take.length;
   const done = `${number} ${number === 1 ? "address" : "addresses"} ${mode === "write" ? "taken over" : "would be taken over"}`;
-  return {
-    lines: [
-      ...foreign.notes,
-      ...refused,
-      `${done}, ${plan.already.length} were recorded already, ${refused.length} refused.`,
-    ],
-    isClean: refused.length === 0,
-  };
+  const count = `${done}, ${plan.already.length} were recorded already, ${refused.length} refused.`;
+  return { lines: [...foreign.notes, ...refused, count], isClean: refused.length === 0 };
 }
 
 async function takeOne(
@@ -182,18 +171,12 @@ async function takeOne(
   { allocation, network, range, namespace, domain, pool }: Destined,
 ): Promise<string | undefined> {
   const { client, now, node, signal, source } = options;
-  const { networkName, poolNaming } = network;
-  const found = await ensurePool(client, {
-    namespace,
-    identity: { range, network: networkName, node: "" },
-    naming: poolNaming,
-    signal,
-  });
-  const rule = { network: networkName, protectsOverlaps: network.protectsOverlaps, pool: found };
-  const settled = settledDomain(rule, found.domain);
-  if (settled === undefined) {
+  const { networkName, poolNaming: naming, protectsOverlaps } = network;
+  const identity = { range, network: networkName, node: "" };
+  const found = await ensurePool(client, { namespace, identity, naming, signal });
+  const settled = settledDomain({ network: networkName, protectsOverlaps, pool: found }, found.domain);
+  if (settled === undefined)
     return `${allocation.address}: IPPool ${pool} is handed out in ${found.domain}, and ${network.key} asks for ${domain}: set enable_overlapping_ranges alike.`;
-  }
   const ledger = new ReservationLedger({ client, namespace, now, ...(node !== undefined && { node }) });
   const { address, owner } = allocation;
   const note = { pool, why: `taken over from ${source}: ${allocation.source}` };

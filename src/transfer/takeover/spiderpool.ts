@@ -1,20 +1,17 @@
 // Spiderpool's records, group spiderpool.spidernet.io, version v2beta1 (0.6 to 1.0): SpiderIPPool (cluster-wide), whose
-// status.allocatedIPs is a JSON text { address: { pod: namespace/name, podUid, interface in older versions } }; SpiderEndpoint (named
-// as its pod), whose status.current has the pod's uid and, for each NIC, `interface`, `ipv4` and `ipv6` as address/length; and
-// SpiderReservedIP, whose spec.ips are addresses and A-B ranges that are given to nobody.
+// status.allocatedIPs is a JSON text { address: { pod: namespace/name, podUid, interface in older versions } };
+// SpiderEndpoint (named as its pod), whose status.current has the pod's uid and, for each NIC, `interface`, `ipv4` and
+// `ipv6` as address/length; and SpiderReservedIP, whose spec.ips are addresses and A-B ranges that are given to nobody.
 import { tryAddress } from "../../api/holds/address-name.ts";
-import { isObject, type JsonObject } from "../../cni/json.ts";
+import { isObject, type JsonObject, textOf } from "../../cni/json.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
 import type { AnyObject } from "../../kube/meta.ts";
+import { attempt } from "../../net/coded-error.ts";
 import type { Foreign, ForeignAllocation } from "./foreign.ts";
 
-export interface SpiderpoolObjects {
-  readonly pools: readonly AnyObject[];
-  readonly endpoints: readonly AnyObject[];
-  readonly reserved: readonly AnyObject[];
-}
+type Objects = Readonly<Record<"pools" | "endpoints" | "reserved", readonly AnyObject[]>>;
 
-export function readSpiderpool({ pools, endpoints, reserved }: SpiderpoolObjects): Foreign {
+export function readSpiderpool({ pools, endpoints, reserved }: Objects): Foreign {
   const notes: string[] = [];
   /** Key: an address. The endpoint knows the interface, which newer pools do not say. */
   const found = new Map<string, ForeignAllocation>();
@@ -24,20 +21,16 @@ export function readSpiderpool({ pools, endpoints, reserved }: SpiderpoolObjects
     for (const [text, entry] of Object.entries(allocatedOf(pool, status, notes))) {
       const address = tryAddress(text);
       const owner = isObject(entry) ? ownerOf(entry) : undefined;
+      const source = `SpiderIPPool ${pool.metadata.name}`;
       if (address === undefined || owner === undefined)
-        notes.push(
-          `SpiderIPPool ${pool.metadata.name}: ${JSON.stringify(text)} is no entry of an address: it is passed over.`,
-        );
-      else if (!found.has(`${address}`))
-        found.set(`${address}`, { address, owner, source: `SpiderIPPool ${pool.metadata.name}` });
+        notes.push(`${source}: ${JSON.stringify(text)} is no entry of an address: it is passed over.`);
+      else if (!found.has(`${address}`)) found.set(`${address}`, { address, owner, source });
     }
   }
   for (const { metadata, spec } of reserved as (AnyObject & { spec?: { ips?: string[] } })[]) {
-    for (const block of spec?.ips ?? []) {
-      notes.push(
-        `SpiderReservedIP ${metadata.name} keeps ${block} from everybody: write it into the definition's "exclude".`,
-      );
-    }
+    const remedy = `write it into the definition's "exclude"`;
+    for (const block of spec?.ips ?? [])
+      notes.push(`SpiderReservedIP ${metadata.name} keeps ${block} from everybody: ${remedy}.`);
   }
   return { allocations: [...found.values()], notes };
 }
@@ -45,24 +38,18 @@ export function readSpiderpool({ pools, endpoints, reserved }: SpiderpoolObjects
 function allocatedOf(pool: AnyObject, status: JsonObject, notes: string[]): JsonObject {
   const text = status["allocatedIPs"];
   if (text === undefined || text === null || text === "") return {};
-  try {
-    const value: unknown = typeof text === "string" ? JSON.parse(text) : text;
-    if (isObject(value)) return value;
-  } catch {
-    // Said below.
-  }
-  notes.push(
-    `SpiderIPPool ${pool.metadata.name}: status.allocatedIPs is no JSON object; only its SpiderEndpoints are taken over.`,
-  );
+  const value = typeof text === "string" ? attempt(SyntaxError, () => JSON.parse(text) as unknown) : text;
+  if (isObject(value)) return value;
+  const fault = "status.allocatedIPs is no JSON object; only its SpiderEndpoints are taken over";
+  notes.push(`SpiderIPPool ${pool.metadata.name}: ${fault}.`);
   return {};
 }
 
 function ownerOf(entry: JsonObject): PodOwner | undefined {
-  const { pod, podUid, interface: face } = entry as { pod?: unknown; podUid?: unknown; interface?: unknown };
-  const [namespace = "", name = ""] = typeof pod === "string" ? pod.split("/") : [];
+  const [namespace = "", name = ""] = textOf(entry["pod"]).split("/");
   if (name === "") return undefined;
-  const uid = typeof podUid === "string" ? podUid : "";
-  return { kind: "pod", uid, namespace, name, interface: typeof face === "string" && face !== "" ? face : "eth0" };
+  const face = textOf(entry["interface"]);
+  return { kind: "pod", uid: textOf(entry["podUid"]), namespace, name, interface: face === "" ? "eth0" : face };
 }
 
 function endpointAllocations(endpoint: AnyObject): ForeignAllocation[] {

@@ -19,23 +19,17 @@ export interface Destined {
   readonly pool: string;
 }
 
-export interface Takeover {
-  readonly take: readonly Destined[];
-  /** Recorded for the same owner already. */
-  readonly already: readonly Destined[];
-  /** Sentences: nothing is written for these. */
-  readonly refused: readonly string[];
-}
-
 /** `held`: key is what `holdKey` makes. */
 export function planTakeover(
   allocations: readonly ForeignAllocation[],
   networks: readonly Network[],
   systemNamespace: string,
   held: ReadonlyMap<string, Owner>,
-): Takeover {
+) {
   const take = new Map<string, Destined>();
+  /** Recorded for the same owner already. */
   const already: Destined[] = [];
+  /** Sentences: nothing is written for these. */
   const refused: string[] = [];
   for (const allocation of allocations) {
     const destined = destinedTo(allocation, networks, systemNamespace);
@@ -47,9 +41,8 @@ export function planTakeover(
     const holder = held.get(key) ?? take.get(key)?.allocation.owner;
     if (holder === undefined) take.set(key, destined);
     else if (!isSame(holder, allocation.owner)) {
-      refused.push(
-        `${allocation.address} is ${nameOf(allocation.owner)}'s by ${allocation.source}, and ${nameOf(holder)}'s already: two pods have one address. Restart one of them on another.`,
-      );
+      const words = `${allocation.address} is ${nameOf(allocation.owner)}'s by ${allocation.source}, and ${nameOf(holder)}'s already`;
+      refused.push(`${words}: two pods have one address. Restart one of them on another.`);
     } else if (held.has(key)) already.push(destined);
   }
   return { take: [...take.values()], already, refused };
@@ -69,21 +62,12 @@ function destinedTo(
   for (const network of networks) {
     const range = network.ranges.find(({ prefix }) => contains(prefix, address))?.prefix;
     if (range === undefined) continue;
-    const place = placementOf(network, systemNamespace);
-    const pool = {
-      namespace: place.namespace,
-      name: poolName({ range, network: place.network, node: "" }, place.naming),
-    };
-    const domain = domainOfPool({ network: place.network, protectsOverlaps: network.protectsOverlaps, pool });
-    const { namespace } = place;
-    found.set(`${namespace} ${domain}`, {
-      allocation,
-      network,
-      range,
-      namespace,
-      domain,
-      pool: `${pool.namespace}/${pool.name}`,
-    });
+    const { namespace, network: networkName, naming } = placementOf(network, systemNamespace);
+    const name = poolName({ range, network: networkName, node: "" }, naming);
+    const { protectsOverlaps } = network;
+    const domain = domainOfPool({ network: networkName, protectsOverlaps, pool: { namespace, name } });
+    const pool = `${namespace}/${name}`;
+    found.set(`${namespace} ${domain}`, { allocation, network, range, namespace, domain, pool });
   }
   const [only, another] = found.values();
   if (only === undefined)
