@@ -1,4 +1,4 @@
-// A kind as a value: its schema and what the API server must know beside it. CRDs, types and parsers all come from here.
+// A kind as a value: its schema and what the API server must know beside it. CRDs, types and parsers come from here.
 import { z } from "zod";
 
 import { ObjectError } from "./error.ts";

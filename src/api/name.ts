@@ -23,7 +23,7 @@ export function legalName(kind: string, name: string, source: string): string {
 /** 16 of the hash, "-x" before them. */
 const hashRoom = 18;
 
-/** A text that is a legal name of at most so many characters; what is not is made fit, and then carries a hash of `source`, so that no two sources meet. */
+/** The text, if it is a legal name of at most so many characters; else made fit, with a hash: no two sources meet. */
 export function hashedName(text: string, source: string, longest = longestName): string {
   if (text.length <= longest && isLegalName(text)) return text;
   return fitName(text, source, longest);

@@ -1,5 +1,19 @@
-// NetworkAttachmentDefinition (k8s.cni.cncf.io/v1), the kind that names a secondary network: the multi-network standard,
-// section 3. Clusters with Multus have its CRD; the embedded API and the test cluster get it from here.
+// NetworkAttachmentDefinition (k8s.cni.cncf.io/v1), the kind that names a secondary network: the multi-network
+// standard, section 3. Clusters with Multus have its CRD; the embedded API and the test cluster get it from here.
+
+const properties = {
+  apiVersion: { type: "string" },
+  kind: { type: "string" },
+  metadata: { type: "object" },
+  spec: {
+    type: "object",
+    properties: {
+      config: { type: "string", description: "A CNI configuration or configuration list, as JSON text." },
+    },
+  },
+} as const;
+
+const description = "A network that pods can be attached to beside their first one.";
 
 export const networkAttachmentDefinitionCrd = {
   apiVersion: "apiextensions.k8s.io/v1",
@@ -19,23 +33,7 @@ export const networkAttachmentDefinitionCrd = {
         name: "v1",
         served: true,
         storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            description: "A network that pods can be attached to beside their first one.",
-            properties: {
-              apiVersion: { type: "string" },
-              kind: { type: "string" },
-              metadata: { type: "object" },
-              spec: {
-                type: "object",
-                properties: {
-                  config: { type: "string", description: "A CNI configuration or configuration list, as JSON text." },
-                },
-              },
-            },
-          },
-        },
+        schema: { openAPIV3Schema: { type: "object", description, properties } },
       },
     ],
   },

@@ -1,5 +1,5 @@
-// A set of addresses kept as disjoint, non-adjacent intervals in order. Costs what it holds, not what it spans: a /64 is
-// one interval. Both families may be in one set; IPv4 sorts before IPv6 and nothing merges across.
+// A set of addresses kept as disjoint, non-adjacent intervals in order. Costs what it holds, not what it spans: a /64
+// is one interval. Both families may be in one set; IPv4 sorts before IPv6 and nothing merges across.
 //
 // add, delete and every look-up take O(log n) comparisons plus a move inside one chunk of at most `chunkMax` intervals.
 import { type Address, compare, next, previous } from "./address.ts";
@@ -66,7 +66,7 @@ export class IntervalSet implements Iterable<Interval> {
     return compare(address, last) <= 0 ? last : undefined;
   }
 
-  /** The lowest address that is not in the set and not below `from`; undefined where the set reaches the end of the space. */
+  /** The lowest address outside the set and not below `from`; undefined where the set reaches the end of the space. */
   nextOutside(from: Address): Address | undefined {
     const last = this.lastAround(from);
     return last === undefined ? from : next(last);
@@ -133,7 +133,7 @@ export class IntervalSet implements Iterable<Interval> {
     this.#count += 1;
     let { chunk, index } = at;
     if (this.#chunks.length === 0) this.#chunks.push({ firsts: [], lasts: [] });
-    // One past the last chunk, or the start of a later one: the end of the chunk before is the same place and needs no new chunk.
+    // The start of a chunk, or one past the last: the end of the chunk before is the same place, and needs no new one.
     if (index === 0 && chunk > 0) {
       chunk -= 1;
       index = this.#chunks[chunk]!.firsts.length;

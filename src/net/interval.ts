@@ -52,8 +52,8 @@ export interface Range {
 }
 
 /**
- * Reads `range`: a CIDR with any host bits (which are dropped), or `A-B/len`, where the network is that of B and A must be
- * inside it. That A may lie above B is for the pool's definition to judge: whereabouts ignores such an end.
+ * Reads `range`: a CIDR with any host bits (which are dropped), or `A-B/len`, where the network is that of B and A must
+ * be inside it. That A may lie above B is for the pool's definition to judge: whereabouts ignores such an end.
  */
 export function parseRange(text: string, options: ParseOptions = {}): Range {
   const [left, right, ...more] = text.split("-");
@@ -68,7 +68,7 @@ export function parseRange(text: string, options: ParseOptions = {}): Range {
   throw new NetError("bad-range", `${JSON.stringify(text)} ${fault}.`);
 }
 
-/** Reads one block of addresses: a plain address, a CIDR (host bits dropped), or `A-B`. What `exclude` lists are made of. */
+/** Reads one block of addresses, as `exclude` lists them: an address, a CIDR (host bits dropped), or `A-B`. */
 export function parseBlock(text: string, options: ParseOptions = {}): Interval {
   const dash = text.indexOf("-");
   if (dash >= 0) {

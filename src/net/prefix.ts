@@ -1,4 +1,4 @@
-// A prefix (CIDR block): a network address and a length (RFC 4632, RFC 4291 section 2.3). Always canonical: no host bits.
+// A prefix (CIDR block): a network address and a length (RFC 4632, RFC 4291 section 2.3). Canonical: no host bits.
 import {
   type Address,
   bitsOf,
@@ -64,7 +64,7 @@ export interface Cidr {
   readonly prefix: Prefix;
 }
 
-/** Reads `address/length`, host bits allowed, as Go's ParseCIDR does. Sloppy allows leading zeros in address and length. */
+/** Reads `address/length`, host bits allowed, as Go's ParseCIDR does. Sloppy allows leading zeros in both. */
 export function parseCidr(text: string, options: ParseOptions = {}): Cidr {
   const slash = text.indexOf("/");
   if (slash < 0) {
@@ -82,7 +82,7 @@ export function parseCidr(text: string, options: ParseOptions = {}): Cidr {
   return options.unmap ? unmappedCidr(cidr) : cidr;
 }
 
-/** `::ffff:10.0.0.7/120` is 10.0.0.7/24, as Go prints it. Below /96 there is more in it than IPv4, and it stays IPv6. */
+/** `::ffff:10.0.0.7/120` is 10.0.0.7/24, as Go prints it. Below /96 it has more than IPv4, and stays IPv6. */
 function unmappedCidr(cidr: Cidr): Cidr {
   const address = unmapped(cidr.address);
   if (address.family === cidr.address.family || cidr.prefix.length < 96) return cidr;

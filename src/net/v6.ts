@@ -58,7 +58,7 @@ function toWords(groups: readonly number[]): Words {
   return [word(0), word(2), word(4), word(6)];
 }
 
-/** RFC 5952: lower case, no leading zeros, the first longest run of two or more zero groups elided; IPv4-mapped in mixed form (section 5). */
+/** RFC 5952: lower case, no leading zeros, the first longest run of two or more zero groups elided; section 5 too. */
 export function formatV6(w0: number, w1: number, w2: number, w3: number): string {
   if (w0 === 0 && w1 === 0 && w2 === 0xffff) return `::ffff:${formatV4(w3)}`;
   const groups = [w0 >>> 16, w0 & 0xffff, w1 >>> 16, w1 & 0xffff, w2 >>> 16, w2 & 0xffff, w3 >>> 16, w3 & 0xffff];

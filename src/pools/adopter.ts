@@ -17,7 +17,7 @@ function domainOf(pool: IPPool, uses: readonly NetworkUse[], pools: PoolIndex): 
   const own = usesOfPool(uses, { namespace, name });
   const strictest = own.find(({ config }) => config.overlappingRanges) ?? own[0];
   const range = poolRangeOf(pool);
-  // Under several names, as earlier schemes left it, it is one pool: daemons call it by the first of them that is there.
+  // Under several names, as earlier schemes left it, it is one pool: daemons call it by the first that is there.
   const called = strictest?.names.find((each) => {
     const prefix = pools.get(`${namespace}/${each}`)?.range.prefix;
     return prefix !== undefined && String(prefix) === String(range?.range.prefix);

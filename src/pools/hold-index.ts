@@ -1,4 +1,5 @@
-// Every hold by the pools that show it, kept up to date object by object: a change of one address costs one pool's work.
+// Every hold by the pools that show it, kept up to date object by object: a change of one address costs one pool's
+// work.
 // Invariant: `of(pool)` are exactly the holds put last for which the index names that pool. A change of the pools
 // themselves is rare and makes everything anew.
 import { PoolIndex, type PoolRange } from "./membership.ts";

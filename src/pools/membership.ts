@@ -1,6 +1,6 @@
 // Which pools an address shows in: the one that its hold names, else every pool of its domain whose range has it. Pure.
-// An address may be in several pools where ranges overlap; it is taken in all of them. Not promised: that every hold has
-// a pool. A hold whose pool was deleted counts all the same, for those who free and for those who check.
+// An address may be in several pools where ranges overlap; it is taken in all of them. Not promised: that every hold
+// has a pool. A hold whose pool was deleted counts all the same, for those who free and for those who check.
 import { ObjectError } from "../api/error.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import { parseDomain } from "../api/pools/domain.ts";

@@ -1,6 +1,7 @@
 // Whether handing out is paused (`paused` in holdfast-state): then the leader rests too. A migration moves pools and
-// records, and where the API server has no policies to keep others out, it waits until nobody writes them any more. Asked
-// of the server, not followed: an answer is at most a second old. Where there is none the leader rests: it may be paused.
+// records, and where the API server has no policies to keep others out, it waits until nobody writes them any more.
+// Asked of the server, not followed: an answer is at most a second old. Where there is none the leader rests: it may be
+// paused.
 import { fetchState, readState } from "../cluster/state.ts";
 import type { StateKeeperOptions } from "./state-keeper.ts";
 

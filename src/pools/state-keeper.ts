@@ -1,9 +1,10 @@
 // Keeps the shared state: carries out the operator's word on coexistence, adopts pools, and tells daemons by
-// `holdfast-state`. Signs of whereabouts decide where there is no word yet; afterwards they are told, and change nothing.
-// Promised: while it is paused nothing is done; `paused` is left as it is; the write is guarded by resourceVersion, so a
-// pause that comes meanwhile is not undone; a look that failed changes nothing. Until the first look ends the word of the
-// leader before counts, as daemons act on it; without one, coexistence counts as on, and who would act by it waits
-// (`known`): marks of coexistence on our own holds would decide the word. A word is written before pools change by it.
+// `holdfast-state`. Signs of whereabouts decide where there is no word yet; afterwards they are told, and change
+// nothing. Promised: while it is paused nothing is done; `paused` is left as it is; the write is guarded by
+// resourceVersion, so a pause that comes meanwhile is not undone; a look that failed changes nothing. Until the first
+// look ends the word of the leader before counts, as daemons act on it; without one, coexistence counts as on, and who
+// would act by it waits (`known`): marks of coexistence on our own holds would decide the word. A word is written
+// before pools change by it.
 import { keptFinalizer } from "../api/holds/hold-marks.ts";
 import type { IPPool } from "../api/pools/ip-pool.ts";
 import { isAdopted } from "../api/pools/pool-domain.ts";
@@ -170,8 +171,9 @@ export class StateKeeper {
   }
 
   /**
-   * What to write where the word names another namespace; undefined: nothing. Daemons of the old and of the new one would
-   * be two ledgers: nothing is handed out until each that is heard of knows it, nor while anything is left in the old.
+   * What to write where the word names another namespace; undefined: nothing. Daemons of the old and of the new one
+   * would be two ledgers: nothing is handed out until each that is heard of knows it, nor while anything is left in the
+   * old.
    */
   async #moving(
     object: ConfigMap | undefined,
@@ -231,7 +233,7 @@ export class StateKeeper {
     return count > 0;
   }
 
-  /** Entries that are not ours in a pool that was adopted are a sign too: after an adoption only whereabouts makes such. */
+  /** Entries of others in an adopted pool are a sign too: after an adoption only whereabouts makes such. */
   async #signs(isOff: boolean, signal: AbortSignal): Promise<Upstream> {
     const found = await this.#detect(signal);
     const strange = isOff ? this.#unadopted().filter(isAdopted) : [];

@@ -1,8 +1,8 @@
 // Which VM names a claim may be of: how claims are sorted into families. Pure.
 //
 // A family is everything about one VM name in one namespace, written namespace/name. Promised: every claim has one
-// home, which follows from the claim alone, and only its home's plan changes it. Not promised: that a VM of that name is
-// its owner. UIDs decide that.
+// home, which follows from the claim alone, and only its home's plan changes it. Not promised: that a VM of that name
+// is its owner. UIDs decide that.
 import type { OwnedObject } from "../metadata.ts";
 import { claimVmAnnotation, ownershipOf, vmLabelName } from "./claim-marks.ts";
 

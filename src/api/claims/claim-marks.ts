@@ -36,8 +36,9 @@ export const vmLabelName = "kubevirt.io/vm";
 /** Label of a VM, or of its template: "false" keeps it out; "true" lets it in where labels are demanded. */
 export const persistenceLabelName = "allow-persistent-ips.k8s.cni.cncf.io";
 /**
- * Annotation: why the marks of a claim are changed by hand; it counts in the request that writes it anew. One that begins
- * with `delete` says why the claim is deleted under its VM. Both only of those with the right `override` on ipamclaims.
+ * Annotation: why the marks of a claim are changed by hand; it counts in the request that writes it anew. One that
+ * begins with `delete` says why the claim is deleted under its VM. Both only of those with the right `override` on
+ * ipamclaims.
  */
 export const overrideAnnotation = `${holdfastGroup}/override`;
 /** Annotation of a namespace: how many claims it may have. */
@@ -103,8 +104,9 @@ export function nicOfIdentity(identity = ""): string {
 }
 
 /**
- * `<vm>.<network>`. Network names of KubeVirt have no dots, so the last dot parts the two, and no two pairs meet. What the
- * API server would not take as a name is made fit, and then carries a hash of both, so that still no two pairs meet.
+ * `<vm>.<network>`. Network names of KubeVirt have no dots, so the last dot parts the two, and no two pairs meet. What
+ * the API server would not take as a name is made fit, and then carries a hash of both, so that still no two pairs
+ * meet.
  */
 export function claimName(vm: string, network: string): string {
   const plain = `${vm}.${network}`;
@@ -118,8 +120,8 @@ export function swappedClaimName(vm: string, network: string, cniNetwork: string
 }
 
 /**
- * The name under which kubevirt/ipam-extensions makes the claim: every run of other characters is a dot. Different pairs
- * may meet in one name, so it only proposes; owner and network decide.
+ * The name under which kubevirt/ipam-extensions makes the claim: every run of other characters is a dot. Different
+ * pairs may meet in one name, so it only proposes; owner and network decide.
  */
 export function upstreamClaimName(vm: string, network: string): string {
   return `${vm}.${network}`

@@ -1,4 +1,4 @@
-// Addresses that a VM asks for by number: the annotation network.kubevirt.io/addresses, {"network": ["10.0.0.7"]}. Pure.
+// Addresses that a VM asks for by number: annotation network.kubevirt.io/addresses, {"network": ["10.0.0.7"]}. Pure.
 import { addressesAnnotation } from "./claim-marks.ts";
 
 export interface Requested {

@@ -1,6 +1,6 @@
-// What the object of a hold carries beside the fields of its kind, the same for both kinds (docs/decisions/0011): labels
-// that narrow a search, annotations for those who read it later. Names and contents decide; no mark ever does, `cooling`
-// aside.
+// What the object of a hold carries beside the fields of its kind, the same for both kinds (docs/decisions/0011):
+// labels that narrow a search, annotations for those who read it later. Names and contents decide; no mark ever does,
+// `cooling` aside.
 import type { Hold, HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import { type Owner, type OwnerKey, ownerKey } from "../../ipam/owner.ts";
 import { macLabelName } from "../claims/claim-marks.ts";
@@ -94,7 +94,7 @@ export function marksOf(
   };
 }
 
-/** Marks that say whose a hold is: what rests is nobody's, and no search for an owner, a node or a namespace finds it. */
+/** Marks that say whose a hold is: what rests is nobody's, and no search for an owner, node or namespace finds it. */
 const ownership: ReadonlySet<string> = new Set([
   ownerLabelName,
   nodeLabelName,

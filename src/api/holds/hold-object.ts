@@ -1,5 +1,5 @@
-// An object of the kind Hold as a hold of src/ipam, and back. Its name is SCOPE.NAMESPACE.NAME-ADDRESS: different for any
-// two domains or addresses, since a namespace has no dot and the address at the end has a form of its own.
+// An object of the kind Hold as a hold of src/ipam, and back. Its name is SCOPE.NAMESPACE.NAME-ADDRESS: different for
+// any two domains or addresses, since a namespace has no dot and the address at the end has a form of its own.
 import type { Domain, Hold } from "../../ipam/ledger.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
 import { attempt } from "../../net/coded-error.ts";

@@ -1,5 +1,5 @@
-// Hold (holdfast.io/v1alpha1): one object per address where whereabouts has no such object: a pool whose overlaps are not
-// protected, a VM network. Creating it takes the address; hold-object.ts turns it into a hold of src/ipam and back.
+// Hold (holdfast.io/v1alpha1): one object per address where whereabouts has no such object: a pool whose overlaps are
+// not protected, a VM network. Creating it takes the address; hold-object.ts turns it into a hold of src/ipam and back.
 import { z } from "zod";
 
 import { defineKind, holdfastGroup } from "../kind.ts";

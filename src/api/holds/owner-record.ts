@@ -3,7 +3,7 @@ import type { Owner, OwnerKey } from "../../ipam/owner.ts";
 import { hashText } from "../../ipam/slot-index.ts";
 import { holdfastGroup } from "../kind.ts";
 
-export interface OwnerRecord {
+interface OwnerRecord {
   readonly kind: Owner["kind"];
   /** Empty: not recorded. */
   readonly uid: string;
@@ -33,20 +33,15 @@ export function ownerRecord(owner: Owner): OwnerRecord {
 /** A podref without a slash is a name without a namespace: whoever it was, the address is not free. */
 export function ownerOfRecord({ kind, uid, podref, port, containerId, part = 0 }: OwnerRecord): Owner {
   const slash = podref.indexOf("/");
+  const parted = part > 0 ? { part } : {};
   const named = { uid, namespace: podref.slice(0, Math.max(slash, 0)), name: podref.slice(slash + 1) };
   switch (kind) {
     case "pod":
-      return {
-        kind,
-        ...named,
-        interface: port,
-        ...(part > 0 && { part }),
-        ...(containerId !== "" && { containerId }),
-      };
+      return { kind, ...named, interface: port, ...parted, ...(containerId !== "" && { containerId }) };
     case "nic":
       return { kind, ...named, nic: port };
     case "claim":
-      return { kind, ...named, ...(part > 0 && { part }) };
+      return { kind, ...named, ...parted };
   }
 }
 
@@ -55,10 +50,7 @@ export const ownerLabelName = `${holdfastGroup}/owner`;
 
 const seeds = [0x811c9dc5, 0x2f0b4c47];
 
-/**
- * The label's value: 64 bits of a hash, since a label holds 63 characters and an owner's key may have more. It narrows a
- * search; whether a record is the owner's, its key decides.
- */
+/** 64 bits of a hash: a label holds 63 characters, an owner's key has more. It narrows a search; the key decides. */
 export function ownerLabel(key: OwnerKey): string {
   return hashLabel(key);
 }

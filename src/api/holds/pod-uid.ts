@@ -11,9 +11,9 @@ export function isPodOf({ uid, annotations }: Pick<ReadMetadata, "uid" | "annota
 }
 
 /**
- * A kubelet names the pods that it starts from files by a hash of the file; the API server's UIDs have dashes. Such a pod
- * may run long before its mirror is in the API, or without one (an admission that refuses it): that none is there proves
- * nothing.
+ * A kubelet names the pods that it starts from files by a hash of the file; the API server's UIDs have dashes. Such a
+ * pod may run long before its mirror is in the API, or without one (an admission that refuses it): that none is there
+ * proves nothing.
  */
 export function mayLackMirror(
   pod: { readonly mirrorOf?: string | undefined } | undefined,

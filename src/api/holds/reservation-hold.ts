@@ -21,7 +21,7 @@ import { ownerOfRecord, ownerRecord } from "./owner-record.ts";
 import { readReservationName, reservationName, type ReservationNameReading } from "./reservation-name.ts";
 import { type Reservation, reservationKind } from "./reservation.ts";
 
-/** The object to create. Its domain must be a network: other domains have the kind Hold. `node`: whose daemon writes it. */
+/** The object to create. Its domain must be a network: others have the kind Hold. `node`: whose daemon writes it. */
 export function reservationOf(hold: Omit<Hold, "version">, namespace: string, node?: string): Reservation {
   const domain = parseDomain(hold.domain);
   if (domain.scope !== "network") {
@@ -95,12 +95,10 @@ function ownerOf({ metadata, spec }: Reservation): Owner {
   return ownerOfRecord({ ...record, part: partOf(metadata), kind: kindOf(metadata, kind) });
 }
 
-/** A word that a later release knows: taken for a pod, its owner would be looked for among pods, and its address freed. */
+/** A kind of a later release, taken for a pod, would be looked for among pods, and its address freed. */
 function kindOf(metadata: Reservation["metadata"], kind = "pod"): Owner["kind"] {
   if (kind === "pod" || kind === "claim" || kind === "nic") return kind;
-  throw new ObjectError(
-    "bad-object",
-    `${describeObject("OverlappingRangeIPReservation", metadata)}: ${ownerKindAnnotation} is ${JSON.stringify(kind)}, which is none of pod, ` +
-      "claim and nic. Its address stays held; the release that wrote it can free it.",
-  );
+  const fault = `${describeObject("OverlappingRangeIPReservation", metadata)}: ${ownerKindAnnotation} is ${JSON.stringify(kind)}, which is none of pod, claim and nic.`;
+  const remedy = "Its address stays held; the release that wrote it can free it.";
+  throw new ObjectError("bad-object", `${fault} ${remedy}`);
 }

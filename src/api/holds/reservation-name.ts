@@ -1,8 +1,8 @@
 // Names of OverlappingRangeIPReservations: [network-]address.
 //
 // Written: IPv4 exactly as whereabouts does, IPv6 in full as its fork does. These are injective: different networks or
-// addresses never share a name. Read besides: whereabouts' IPv6 names, where every ':' became '-' ("fd00--1"). Those can
-// mean several things: "a-b--1" is network "a" with b::1, or a:b::1 without a network.
+// addresses never share a name. Read besides: whereabouts' IPv6 names, where every ':' became '-' ("fd00--1"). Those
+// can mean several things: "a-b--1" is network "a" with b::1, or a:b::1 without a network.
 import type { Address } from "../../net/address.ts";
 import { isLegalName, legalName } from "../name.ts";
 import { addressName, readAddressName, tryAddress } from "./address-name.ts";

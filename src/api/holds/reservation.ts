@@ -1,5 +1,5 @@
-// OverlappingRangeIPReservation (whereabouts.cni.cncf.io/v1alpha1): one object per address, named by network and address.
-// Creating it takes the address. reservation-hold.ts turns it into a hold and back.
+// OverlappingRangeIPReservation (whereabouts.cni.cncf.io/v1alpha1): one object per address, named by network and
+// address. Creating it takes the address. reservation-hold.ts turns it into a hold and back.
 import { z } from "zod";
 
 import { conditions } from "../fields.ts";

@@ -1,7 +1,7 @@
 // The keys of IPPool.spec.allocations: the decimal offset of an address from the address in spec.range.
 //
-// Written: exact over 128 bits, never by a wrong arithmetic. Read: the same, and every other address that whereabouts may
-// have meant by the key. Without host bits in spec.range, and with 64 host bits or fewer, there is no other.
+// Written: exact over 128 bits, never by a wrong arithmetic. Read: the same, and every other address that whereabouts
+// may have meant by the key. Without host bits in spec.range, and with 64 host bits or fewer, there is no other.
 import { type Address, distance, equal, minus, plus } from "../../net/address.ts";
 import { contains, type Cidr } from "../../net/prefix.ts";
 import { ObjectError } from "../error.ts";
@@ -23,18 +23,14 @@ export function allocationKey(range: Cidr, address: Address, { forWhereabouts = 
   }
   const offset = distance(range.address, address);
   if (offset < 0n) {
-    throw new ObjectError(
-      "not-in-range",
-      `${address} is below ${range.address}, from which spec.range ${written} counts, and no key can say it: ` +
-        `exclude it, or move the pool to ${range.prefix}.`,
-    );
+    const fault = `${address} is below ${range.address}, from which spec.range ${written} counts, and no key can say it:`;
+    const remedy = `exclude it, or move the pool to ${range.prefix}.`;
+    throw new ObjectError("not-in-range", `${fault} ${remedy}`);
   }
   if (forWhereabouts && offset >= whereaboutsLimit) {
-    throw new ObjectError(
-      "offset-too-large",
-      `${address} is ${offset} after ${range.address}, and whereabouts reads offsets below 2^63 only: ` +
-        "choose a lower address while whereabouts is active in this cluster.",
-    );
+    const fault = `${address} is ${offset} after ${range.address}, and whereabouts reads offsets below 2^63 only:`;
+    const remedy = "choose a lower address while whereabouts is active in this cluster.";
+    throw new ObjectError("offset-too-large", `${fault} ${remedy}`);
   }
   return offset.toString();
 }

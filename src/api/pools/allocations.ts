@@ -1,7 +1,7 @@
 // IPPool.spec.allocations as a list of addresses and owners, and back.
 //
-// Reading loses nothing: what a key cannot mean is named, what it may mean besides is listed, so that whoever adopts a pool
-// keeps every address that may be in use. Writing is exact, and refuses what it cannot say.
+// Reading loses nothing: what a key cannot mean is named, what it may mean besides is listed, so that whoever adopts a
+// pool keeps every address that may be in use. Writing is exact, and refuses what it cannot say.
 import type { Owner } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
 import { ownerOfRecord, ownerRecord } from "../holds/owner-record.ts";

@@ -1,12 +1,12 @@
 // The names of domains (src/ipam/ledger.ts): in which set of addresses a pool's addresses are unique.
 //
-// Where overlapping ranges are protected, the domain is the network_name, the empty one too: all pools of that name share
-// it. Where they are not, each pool is a domain of its own. A VM network is always one. Of a sliced range each node has a domain of its
-// own, in its journal, named by the NodeSlicePool: no other node gives these addresses.
+// Where overlapping ranges are protected, the domain is the network_name, the empty one too: all pools of that name
+// share it. Where they are not, each pool is a domain of its own. A VM network is always one. Of a sliced range each
+// node has a domain of its own, in its journal, named by the NodeSlicePool: no other node gives these addresses.
 import type { Domain } from "../../ipam/ledger.ts";
 import { ObjectError } from "../error.ts";
 
-export type DomainParts =
+type DomainParts =
   | { readonly scope: "network"; readonly network: string }
   | { readonly scope: "pool" | "vm-network" | "slice"; readonly namespace: string; readonly name: string };
 

@@ -1,8 +1,9 @@
-// IPPool (whereabouts.cni.cncf.io/v1alpha1): one range and who has which address of it. docs/objects.md says which field
-// is whose.
+// IPPool (whereabouts.cni.cncf.io/v1alpha1): one range and who has which address of it. docs/objects.md says which
+// field is whose.
 //
-// The schema accepts whatever whereabouts and its fork write; `spec.range` must be a CIDR, since nothing in the pool means
-// anything without it. Keys of `allocations` are not judged here: allocations.ts reads the good ones and names the bad.
+// The schema accepts whatever whereabouts and its fork write; `spec.range` must be a CIDR, since nothing in the pool
+// means anything without it. Keys of `allocations` are not judged here: allocations.ts reads the good ones and names
+// the bad.
 import { z } from "zod";
 
 import { conditions, count } from "../fields.ts";

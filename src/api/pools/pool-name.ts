@@ -4,10 +4,10 @@
 //   slices       R    net-R   R-node   net-node      the proposal for node slices
 //   network           net              net-node      the first scheme of the proposal for named networks
 //
-// R is the range with ':' and '/' written as '-'. Not promised: that a name has one meaning. An IPv4 range at the end is
-// always the range. But "a-b---64" is network "a" with b::/64, or a:b::/64 without a network; "a-b-R" is network "a" on node
-// "b", or network "a-b"; and in the schemes that leave the range out, two ranges of one network meet. So whoever finds a pool
-// by its name asks pool-identity.ts whether it is the one that was meant.
+// R is the range with ':' and '/' written as '-'. Not promised: that a name has one meaning. An IPv4 range at the end
+// is the range. But "a-b---64" is network "a" with b::/64, or a:b::/64 without a network; "a-b-R" is network "a" on node
+// "b", or network "a-b"; and in schemes that leave the range out, two ranges of one network meet. So whoever finds a
+// pool by its name asks pool-identity.ts whether it is the one that was meant.
 import type { Address } from "../../net/address.ts";
 import { attempt } from "../../net/coded-error.ts";
 import { NetError } from "../../net/error.ts";
@@ -32,8 +32,8 @@ export function poolName(identity: PoolIdentity, naming: PoolNaming = "whereabou
 }
 
 /**
- * Every name under which the pool may already be, the one to write first. `written` is the range as the configuration has
- * it: early versions named the pool by it, host bits and all.
+ * Every name under which the pool may already be, the one to write first. `written` is the range as the configuration
+ * has it: early versions named the pool by it, host bits and all.
  */
 export function poolNamesToRead(identity: PoolIdentity, naming: PoolNaming = "whereabouts", written?: Cidr): string[] {
   const others = poolNamings.filter((other) => other !== "network" || identity.network !== "");
@@ -45,7 +45,7 @@ export function poolNamesToRead(identity: PoolIdentity, naming: PoolNaming = "wh
 }
 
 /** One meaning of a pool's name. */
-export interface PoolNameReading {
+interface PoolNameReading {
   /** A network, a node, or both; empty: nothing. */
   readonly before: string;
   readonly range: Cidr;
@@ -97,7 +97,7 @@ const join = (parts: readonly string[]) => parts.filter((part) => part !== "").j
 
 const rangeText = (address: Address, length: number) => `${address}/${length}`.replaceAll(/[:/]/g, "-");
 
-/** `::/126` alone would be "---126", which no server takes: whereabouts cannot have such a pool, and we write "0---126". */
+/** `::/126` alone would be "---126", which no server takes: whereabouts has no such pool, and we write "0---126". */
 const legalStart = (name: string) => (name.startsWith("-") ? `0${name}` : name);
 
 /** The range of which this is the text; only as it would be written, so that each text has one range at most. */

@@ -1,6 +1,6 @@
-// What whereabouts writes as the offset of an address where the range's own address has host bits. It subtracts byte by byte,
-// and wherever a byte borrows it gets the byte wrong: 10.0.1.3 from 10.0.0.5 is 248, not 254. Below the base it takes the
-// distance without its sign. Both only happen with host bits; without them no byte ever borrows.
+// What whereabouts writes as the offset of an address where the range's own address has host bits. It subtracts byte by
+// byte, and wherever a byte borrows it gets the byte wrong: 10.0.1.3 from 10.0.0.5 is 248, not 254. Below the base it
+// takes the distance without its sign. Both only happen with host bits; without them no byte ever borrows.
 //
 // This file knows that arithmetic in order to recognise what it left behind. Nothing here is ever written.
 import { type Address, fromBigInt, toBigInt } from "../../net/address.ts";
@@ -31,8 +31,8 @@ export function whereaboutsOffset(base: Address, address: Address): bigint {
 }
 
 /**
- * Every address of the range for which whereabouts would have written this offset. Ranges of up to 64 host bits: a byte has
- * two origins at most, above and below the base, so at most 2 x 2^8 addresses are looked at.
+ * Every address of the range for which whereabouts would have written this offset. Ranges of up to 64 host bits: a byte
+ * has two origins at most, above and below the base, so at most 2 x 2^8 addresses are looked at.
  */
 export function whereaboutsOrigins(range: Cidr, offset: bigint): Address[] {
   if (range.prefix.hostBits > whereaboutsOffsetBits || offset >> BigInt(whereaboutsOffsetBits) !== 0n) return [];

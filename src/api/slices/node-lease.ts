@@ -10,7 +10,7 @@ import { longestName } from "../name.ts";
 
 /** Annotation, written by the daemon: the node's name, in full. */
 export const leaseNodeAnnotation = `${holdfastGroup}/node`;
-/** Annotation, written by the daemon: the version of the sliced ranges (src/cluster/sliced-ranges.ts) that it works by. */
+/** Annotation, written by the daemon: the version of the sliced ranges (src/cluster/sliced-ranges.ts) it works by. */
 export const seenAnnotation = `${holdfastGroup}/seen`;
 /** Annotation, written by the daemon: the slices of its journal that are not sealed, whatever the API server knows. */
 export const journalAnnotation = `${holdfastGroup}/journal`;
@@ -53,7 +53,7 @@ const longestSentence = 500;
 /** All annotations of an object have 256 KiB; sentences never keep a grant from being told, of 30 to 330 bytes. */
 const mostBytes = { grants: 96 * 1024, sentences: 64 * 1024, journal: 64 * 1024 } as const;
 
-/** Keys in order: the same contents are the same text. Grants that do not fit are counted; sentences are cut or left out. */
+/** Keys in order: the same contents are the same text. Grants that do not fit are counted; sentences are cut. */
 export function writeNodeSlices({ grants, waiting }: Pick<NodeSlices, "grants" | "waiting">): string {
   const inOrder = (map: Readonly<Record<string, string>>) => Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
   const sentences = inOrder(waiting).map(([key, words]) => [key, shortened(words, longestSentence)] as const);
@@ -108,10 +108,6 @@ export function shortened(text: string, most: number): string {
 }
 
 /** The key of `waiting`. */
-export function sliceUseKey(use: {
-  readonly namespace: string;
-  readonly network: string;
-  readonly range: unknown;
-}): string {
+export function sliceUseKey(use: Record<"namespace" | "network", string> & { readonly range: unknown }): string {
   return `${use.namespace} ${use.network} ${String(use.range)}`;
 }

@@ -1,7 +1,6 @@
-// NodeSlicePool (whereabouts.cni.cncf.io/v1alpha1): a range cut into slices, and which node has which.
-//
-// As in whereabouts' own definition there is no status subresource: its node-slice-controller writes the status by plain updates, which
-// a definition with one ignores without a word.
+// NodeSlicePool (whereabouts.cni.cncf.io/v1alpha1): a range cut into slices, and which node has which. As in
+// whereabouts' own definition there is no status subresource: its node-slice-controller writes the status by plain
+// updates, which a definition with one ignores without a word.
 import { z } from "zod";
 
 import { conditions, count } from "../fields.ts";

@@ -1,5 +1,5 @@
-// What stands on the IPPool of a node's slice beside whereabouts' fields (docs/decisions/0013): the grant, which only the
-// controller writes, and the node's word on it, which only that node's daemon writes. Pure.
+// What stands on the IPPool of a node's slice beside whereabouts' fields (docs/decisions/0013): the grant, which only
+// the controller writes, and the node's word on it, which only that node's daemon writes. Pure.
 //
 // Promised: a grant or a word that cannot be read reads as absent, and nothing is handed out by it.
 import { z } from "zod";
@@ -29,8 +29,8 @@ const whole = z.int().nonnegative();
 const block = z.string();
 
 /**
- * `active`: hand out of it. `returning`: hand nothing out any more, and seal it if it is empty; in use again when it says
- * active. `draining`: hand nothing out any more, move what is held to the reservation ledger, then seal it.
+ * `active`: hand out of it. `returning`: hand nothing out any more, and seal it if it is empty; in use again when it
+ * says active. `draining`: hand nothing out any more, move what is held to the reservation ledger, then seal it.
  */
 const phase = z.enum(["active", "returning", "draining"]);
 
@@ -86,8 +86,8 @@ export function readNodeWord({ annotations }: ReadMetadata): NodeWord | undefine
 const written = (value: object) =>
   JSON.stringify(value, (_, each: unknown) => (Array.isArray(each) && each.length === 0 ? undefined : each));
 
-export const writeGrant = (grant: SliceGrant): string => written(grant);
-export const writeNodeWord = (word: NodeWord): string => written(word);
+export const writeGrant = (value: SliceGrant): string => written(value);
+export const writeNodeWord = (value: NodeWord): string => written(value);
 
 /** The blocks that are CIDRs; what is none was written by a hand and is left out. */
 export function blocksOf(texts: readonly string[]): Prefix[] {

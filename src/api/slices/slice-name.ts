@@ -1,5 +1,5 @@
-// Names around node slices: the NodeSlicePool of a network, and the Leases that whereabouts takes (and that a tool must take
-// to keep it out).
+// Names around node slices: the NodeSlicePool of a network, and the Leases that whereabouts takes, and a tool to keep
+// it out.
 import type { Prefix } from "../../net/prefix.ts";
 import { ObjectError } from "../error.ts";
 import { legalName } from "../name.ts";
@@ -29,7 +29,7 @@ export function nodeSlicePoolNamesToRead(sliced: SlicedNetwork): string[] {
   return [...new Set([name, poolName({ range: sliced.range, network: "", node: "" })])];
 }
 
-/** The Lease under which whereabouts writes a pool: one for the cluster, or one per slice, named as the slice's pool. */
+/** The Lease under which whereabouts writes a pool: one for the cluster, or one per slice, named as its pool. */
 export function leaseName(identity: PoolIdentity): string {
   return identity.node === "" ? "whereabouts" : poolName(identity);
 }

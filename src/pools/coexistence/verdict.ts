@@ -31,7 +31,7 @@ export interface CoexistenceVerdict {
   readonly memory: Memory;
 }
 
-/** The lease of whereabouts lasts 1.5 s, its garbage collector runs at every pod's end; its longest ADD is two minutes. */
+/** whereabouts' lease lasts 1.5 s, its garbage collector runs at every pod's end; its longest ADD is two minutes. */
 export const silenceMs = 120_000;
 const unknown: Memory = { silentSinceMs: undefined };
 
@@ -73,7 +73,7 @@ export const unseenWords =
 
 export interface DecisionInput {
   readonly systemNamespace: string;
-  /** Namespaces with pools that are no definition's own: of a whereabouts that is gone, or ours by a word that is lost. */
+  /** Namespaces with pools that are no definition's own: of a whereabouts that is gone, or ours by a lost word. */
   readonly poolsElsewhere: readonly string[];
   readonly current: boolean | undefined;
   readonly upstream: Upstream;
@@ -81,7 +81,7 @@ export interface DecisionInput {
   readonly hasKept: boolean;
 }
 
-/** The word of a cluster in which nobody has said one; a sentence: it cannot be decided, and nothing is handed out before. */
+/** The word of a cluster where nobody has said one; a sentence: it is undecided, and nothing is handed out before. */
 export function firstWord(input: DecisionInput): Word | string {
   const { systemNamespace, poolsElsewhere, current, upstream, hasKept } = input;
   if (current === false) return { word: "off", by: "the controller: it was off before there was a word" };

@@ -1,8 +1,8 @@
 // Leak collection: looks at every hold again and again, and frees what judge.ts says, after reading pod and node anew.
-// Promised: one look frees nothing; an answer that does not come frees nothing and forgets nothing; a release is guarded
-// by the version of the hold that was judged, so a sandbox that was renewed meanwhile keeps its address; where too much
-// looks leaked at once, nothing is freed (src/cluster/mass-release-breaker.ts). Not promised: that two leaders do not
-// both look; both would free the same.
+// Promised: one look frees nothing; an answer that does not come frees nothing and forgets nothing; a release is
+// guarded by the version of the hold that was judged, so a sandbox that was renewed meanwhile keeps its address; where
+// too much looks leaked at once, nothing is freed (src/cluster/mass-release-breaker.ts). Not promised: that two leaders
+// do not both look; both would free the same.
 import { type BreakerLimits, heldBack } from "../../cluster/mass-release-breaker.ts";
 import type { Ledger } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";

@@ -1,8 +1,8 @@
-// Whether an address that is held is still somebody's: the heart of leak collection. Pure.
-// Promised: nothing is freed whose pod is alive, whatever the order in which facts arrive; nothing of a node that cannot
-// be reached, unless it is fenced (src/cluster/fencing.ts); nothing on one look: `free` needs an earlier observation of
-// the same hold, unchanged, long enough ago. Not promised: that the facts are fresh. So whoever frees asks again with
-// facts read just before, and guards the release by the hold's version (collector.ts).
+// Whether an address that is held is still somebody's: the heart of leak collection. Pure. Promised: nothing is freed
+// whose pod is alive, whatever the order in which facts arrive; nothing of a node that cannot be reached, unless it is
+// fenced (src/cluster/fencing.ts); nothing on one look: `free` needs an earlier observation of the same hold,
+// unchanged, long enough ago. Not promised: that the facts are fresh. So whoever frees asks again with facts read just
+// before, and guards the release by the hold's version (collector.ts).
 import { mayLackMirror } from "../../api/holds/pod-uid.ts";
 import type { Standing } from "../../cluster/fencing.ts";
 import type { HoldNote } from "../../ipam/ledger.ts";
@@ -76,7 +76,7 @@ export interface JudgeLimits {
   readonly observeMs: number;
   /** A StatefulSet that was deleted or scaled down may come back: so long its pods' addresses wait for it. */
   readonly keeperGraceMs: number;
-  /** A pod object that stays behind on a node that is gone. The pod garbage collector of Kubernetes removes it sooner. */
+  /** A pod object that stays behind on a node that is gone. Kubernetes' own garbage collector removes it sooner. */
   readonly strandedGraceMs: number;
   /** How long a network-status may show what the sandbox before had: kubelets give a new one four minutes. */
   readonly supersededMs: number;
@@ -129,7 +129,7 @@ function suspect(held: PoolHold, facts: Facts, limits: JudgeLimits): Suspected {
 /** A day: nobody vouches for longer than a daemon may be away. */
 const vouchedMaxMs = 86_400_000;
 
-/** A restored API server may not know a running pod; its daemon renews the hold meanwhile (src/node/holds/reassert.ts). */
+/** A restored API server may not know a running pod; its daemon renews the hold (src/node/holds/reassert.ts). */
 function vouchedMs(note: HoldNote | undefined): number {
   const seconds = Number.parseInt(note?.vouched ?? "0", 10);
   return Math.min(Number.isNaN(seconds) ? 0 : 1000 * seconds, vouchedMaxMs);
@@ -152,7 +152,7 @@ function suspectPresent(held: PoolHold, pod: PodFacts, owner: PodOwner, facts: F
   return {
     reason: "superseded",
     why: `pod ${podOf(owner)} uses another address on ${owner.interface}, by its network-status`,
-    // The status is written when all interfaces of a new sandbox are there; until then it shows what the one before had.
+    // The status is written when a new sandbox has all interfaces; until then it shows what the one before had.
     afterMs: Math.max(limits.supersededMs, limits.observeMs),
   };
 }

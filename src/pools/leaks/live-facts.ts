@@ -1,4 +1,4 @@
-// The facts about a hold: from the informers' caches for a first look, and read anew from the server just before a free.
+// The facts about a hold: from the informers' caches for a first look, read anew from the server just before a free.
 import { nodeLabel } from "../../api/holds/hold-marks.ts";
 import { mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
@@ -32,8 +32,8 @@ export function nodesOf(
     if (name !== "") states.set(nodeLabel(name), judge(name, found.get(name), leased.get(name)));
   }
   const lost = [...states.keys()].filter((name) => states.get(name) === "unreachable");
-  // Nodes come and go where a cluster is scaled: one that is deleted, and by its Lease came after the hold, does not keep
-  // it. Without any Node the machine's Lease is its node.
+  // Nodes come and go where a cluster is scaled: one that is deleted, and by its Lease came after the hold, does not
+  // keep it. Without any Node the machine's Lease is its node.
   const there = new Set([...(found.size > 0 ? found : leased).keys()].map(nodeLabel));
   const unreachable = lost.find((name) => there.has(name));
   const madeMs = new Map([...leased].map(([name, lease]) => [nodeLabel(name), createdMs(lease)]));
