@@ -125,14 +125,11 @@ async function planAndSurvey(options: MigrationOptions, goal: Goal): Promise<{ p
 }
 
 /** whereabouts' own binary knows neither key: it would hand out from empty pools under the old names. */
-async function refuseBesideUpstream(
-  { client, systemNamespace, clock, signal }: ApplyOptions,
-  { edits }: Plan,
-  { systemNamespace: poolNamespace }: Survey,
-): Promise<void> {
+async function refuseBesideUpstream(options: ApplyOptions, { edits }: Plan, survey: Survey): Promise<void> {
   const changes = edits.flatMap((edit) => edit.changes);
   if (!changes.some(({ key, after }) => key !== "network_name" && after !== undefined)) return;
-  const where = { systemNamespace, poolNamespace };
+  const { client, systemNamespace, clock, signal } = options;
+  const where = { systemNamespace, poolNamespace: survey.systemNamespace };
   const { reconciler, why } = await detectUpstream(client, { ...where, now: () => clock.wallMs(), signal });
   if (!reconciler) return;
   const fault = `Nothing was changed: ${why.join(" ")} It knows neither pool_namespace nor pool_naming, and would hand out from empty pools under the old names.`;

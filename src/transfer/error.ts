@@ -2,24 +2,15 @@
 import { CodedError } from "../net/coded-error.ts";
 
 export type TransferErrorCode =
-  /** The plan has conflicts: somebody must decide first. */
-  | "conflict"
-  /** An object is not what it was when the plan was made. */
-  | "changed"
-  /** Another object has the name that is needed. */
-  | "in-the-way"
-  /** A record that is none, or of another version. */
-  | "bad-record"
-  /** The record is of another cluster. */
-  | "wrong-cluster"
-  /** Something was still written although every writer was asked to rest. */
-  | "not-quiet"
-  /** Somebody else paused the cluster. */
-  | "paused-by-another"
-  /** Addresses given since would be forgotten. */
-  | "would-lose"
-  /** What is to be taken over is not what it should be. */
-  | "bad-source";
+  | "conflict" // the plan has conflicts: somebody must decide first
+  | "changed" // an object is not what it was when the plan was made
+  | "in-the-way" // another object has the name that is needed
+  | "bad-record" // no record, or of another version
+  | "wrong-cluster" // the record is of another cluster
+  | "not-quiet" // something was still written although every writer was asked to rest
+  | "paused-by-another" // somebody else paused the cluster
+  | "would-lose" // addresses given since would be forgotten
+  | "bad-source"; // what is to be taken over is not what it should be
 
 /** `message` is whole sentences: which object, what is wrong, what to do. */
 export class TransferError extends CodedError<TransferErrorCode> {}

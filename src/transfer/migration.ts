@@ -9,7 +9,7 @@ import { matchPools } from "./plan/match.ts";
 import { networksOf } from "./plan/network.ts";
 import { readSurvey } from "./plan/read-survey.ts";
 import { describeStep, type Phase } from "./plan/step.ts";
-import { type Fence, liftLeftover, quiesce, type QuiesceOptions } from "./quiesce/quiesce.ts";
+import { liftLeftover, quiesce, type QuiesceOptions } from "./quiesce/quiesce.ts";
 import type { MigrationRecord, RecordStore } from "./record/record.ts";
 
 export interface MigrationOptions {
@@ -27,11 +27,10 @@ export interface MigrationOptions {
 /** A create costs the server 4 ms; this many at once keep two cores busy and nobody else waiting. */
 const atOnce = 8;
 
-export async function performPhases(
-  { client, say }: MigrationOptions,
-  phases: readonly Phase[],
-  options: PerformOptions,
-): Promise<void> {
+type Performing = Omit<PerformOptions, "client">;
+
+export async function performPhases(migration: MigrationOptions, phases: readonly Phase[], options: Performing) {
+  const { client, say } = migration;
   const total = phases.reduce((sum, { steps }) => sum + steps.length, 0);
   let done = 0;
   // A step that was begun is ended (each call has its deadline): a write cut off could arrive after it was taken back.
@@ -42,7 +41,7 @@ export async function performPhases(
     const work = async () => {
       for (const step of queue) {
         options.signal.throwIfAborted();
-        const outcome = await perform(client, step, { ...options, signal: begun });
+        const outcome = await perform({ ...options, client, signal: begun }, step);
         done += 1;
         say(`  [${done}/${total}] ${describeStep(step)}${outcome === "already" ? " (was done)" : ""}`);
       }
@@ -54,11 +53,7 @@ export async function performPhases(
   }
 }
 
-export async function fenceFor(
-  options: MigrationOptions,
-  { id }: MigrationRecord,
-  isHalfMoved: boolean,
-): Promise<Fence> {
+export async function fenceFor(options: MigrationOptions, { id }: MigrationRecord, isHalfMoved: boolean) {
   return quiesce({ ...options, id, ...(await leasesOf(options)), isHalfMoved });
 }
 

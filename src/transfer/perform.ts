@@ -16,6 +16,7 @@ import { objectId } from "./plan/survey.ts";
 export type StepOutcome = "done" | "already";
 
 export interface PerformOptions {
+  readonly client: KubeClient;
   readonly signal: AbortSignal;
   /**
    * What to do with an object that is not as the step expects it. refuse (the default): end with an error. leave: it is
@@ -26,16 +27,16 @@ export interface PerformOptions {
   readonly force?: boolean;
 }
 
-export async function perform(client: KubeClient, step: Step, options: PerformOptions): Promise<StepOutcome> {
+export async function perform(options: PerformOptions, step: Step): Promise<StepOutcome> {
   switch (step.kind) {
     case "create":
-      return create(client, step.object, options);
+      return create(options, step.object);
     case "replace":
-      return replace(client, step, options);
+      return replace(options, step.before, step.after);
     case "edit":
-      return edit(client, step, options);
+      return edit(options, step.edit);
     case "delete":
-      return remove(client, step.object, options);
+      return remove(options, step.object);
   }
 }
 
@@ -46,7 +47,7 @@ const resources: Readonly<Record<Moved["kind"], Resource>> = {
   Hold: holds,
 };
 
-async function create(client: KubeClient, object: Moved, { signal }: PerformOptions): Promise<StepOutcome> {
+async function create({ client, signal }: PerformOptions, object: Moved): Promise<StepOutcome> {
   const fresh = freshOf(object);
   try {
     await client.create(resources[object.kind], fresh, { signal });
@@ -65,26 +66,21 @@ async function create(client: KubeClient, object: Moved, { signal }: PerformOpti
   throw new TransferError("in-the-way", `${fault} ${remedy}`);
 }
 
-async function replace(
-  client: KubeClient,
-  { before, after }: { readonly before: Moved; readonly after: Moved },
-  { signal, changed: mode = "refuse" }: PerformOptions,
-): Promise<StepOutcome> {
+async function replace(options: PerformOptions, before: Moved, after: Moved): Promise<StepOutcome> {
+  const { client, signal } = options;
   const there = await find(client, after, signal);
-  if (there === undefined) return create(client, after, { signal });
+  if (there === undefined) return create(options, after);
   if (isStored(freshOf(after), there)) return "already";
-  if (mode !== "overwrite" && !hasSameContent(freshOf(before), there)) throw changed(after);
+  if (options.changed !== "overwrite" && !hasSameContent(freshOf(before), there)) throw changed(after);
   const fresh = freshOf(after);
   const metadata = { ...fresh.metadata, ...picked(there.metadata, "uid", "resourceVersion", "finalizers") };
   await client.update(resources[after.kind], { ...fresh, metadata }, { signal });
   return "done";
 }
 
-async function edit(
-  client: KubeClient,
-  { edit: { key, before, after } }: Extract<Step, { kind: "edit" }>,
-  { signal, force }: PerformOptions,
-): Promise<StepOutcome> {
+type Edit = Extract<Step, { kind: "edit" }>["edit"];
+
+async function edit({ client, signal, force }: PerformOptions, { key, before, after }: Edit): Promise<StepOutcome> {
   const at = parseKey(key);
   const there = await client.get(networkAttachmentDefinitions, at, { signal });
   const config = there.spec?.config ?? "";
@@ -98,11 +94,7 @@ async function edit(
   return "done";
 }
 
-async function remove(
-  client: KubeClient,
-  object: Moved,
-  { signal, changed: mode = "refuse" }: PerformOptions,
-): Promise<StepOutcome> {
+async function remove({ client, signal, changed: mode }: PerformOptions, object: Moved): Promise<StepOutcome> {
   let there = await find(client, object, signal);
   if (there === undefined) return "already";
   const isOther = object.metadata.uid !== undefined && there.metadata.uid !== object.metadata.uid;
@@ -111,9 +103,8 @@ async function remove(
     throw changed(object);
   }
   const resource = resources[object.kind];
-  if ((there.metadata.finalizers ?? []).length > 0) {
+  if ((there.metadata.finalizers ?? []).length > 0)
     there = await client.update(resource, { ...there, metadata: { ...there.metadata, finalizers: [] } }, { signal });
-  }
   const preconditions = picked(there.metadata, "uid", "resourceVersion");
   // A last finalizer that went took the object with it.
   await unless(["not-found"], client.delete(resource, placeOf(object), { signal, preconditions }));
@@ -137,9 +128,7 @@ function freshOf(object: Moved): KubeObject {
 }
 
 function changed(object: Moved): TransferError {
-  return new TransferError(
-    "changed",
-    `${objectId(object)} was changed since the plan was made, although every writer was asked to rest. ` +
-      "Nothing of it was overwritten. Go back with holdfast migrate rollback, see who wrote it, and plan again.",
-  );
+  const fault = `${objectId(object)} was changed since the plan was made, although every writer was asked to rest.`;
+  const remedy = "Go back with holdfast migrate rollback, see who wrote it, and plan again.";
+  return new TransferError("changed", `${fault} Nothing of it was overwritten. ${remedy}`);
 }

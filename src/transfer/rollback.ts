@@ -7,10 +7,8 @@ import type { Survey } from "./plan/survey.ts";
 import type { MigrationRecord } from "./record/record.ts";
 import { givenSince, namesTakenSince, withCurrentClaims } from "./since.ts";
 
-export interface RollbackOptions extends MigrationOptions {
-  /** Forget addresses that were given since. */
-  readonly force: boolean;
-}
+/** `force`: forget addresses that were given since. */
+type RollbackOptions = MigrationOptions & { readonly force: boolean };
 
 export async function rollback(options: RollbackOptions): Promise<"rolled back" | "nothing to do"> {
   const { client, store, signal, say } = options;

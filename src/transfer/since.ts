@@ -11,18 +11,12 @@ import { hasSameContent } from "./plan/same.ts";
 import { objectId, type Survey } from "./plan/survey.ts";
 import { type AddressObject, type AddressRecord, ownerText, readRecord } from "./record/record-object.ts";
 
-/** Where the plan puts records: domains of networks, and pools that are domains of their own. */
-interface Destinations {
-  readonly networks: ReadonlySet<string>;
-  readonly pools: ReadonlySet<string>;
-}
-
 /** Records at the destination that the plan does not put there. */
 export function standingRecords(survey: Survey, plan: Plan): string[] {
   const moved = new Set(
     plan.records.flatMap(({ before, after }) => [before, after]).flatMap((each) => (each ? [objectId(each)] : [])),
   );
-  return recordsAt(survey, destinationsOf(plan))
+  return recordsAt(survey, plan)
     .filter(({ object }) => !moved.has(objectId(object)))
     .map(standingOf);
 }
@@ -36,7 +30,7 @@ export function givenSince(survey: Survey, plan: Plan, standing: readonly string
     known.add(`${objectId(after)} ${ownerText(after)}`);
     if (isClaims(before)) carried.add(objectId(after));
   }
-  const records = recordsAt(survey, destinationsOf(plan))
+  const records = recordsAt(survey, plan)
     .filter((record) => !record.isCooling && !known.has(standingOf(record)))
     // Whatever claim has it now, going back takes it along.
     .filter(({ object }) => !(carried.has(objectId(object)) && isClaims(object)))
@@ -70,7 +64,8 @@ export function namesTakenSince(survey: Survey, plan: Plan): string[] {
   });
 }
 
-function destinationsOf(plan: Plan): Destinations {
+/** Where the plan puts records: domains of networks, and pools that are domains of their own. */
+function destinationsOf(plan: Plan) {
   const networks = new Set<string>();
   const pools = new Set<string>();
   for (const { after } of plan.pools) pools.add(keyOf(after));
@@ -80,7 +75,8 @@ function destinationsOf(plan: Plan): Destinations {
   return { networks, pools };
 }
 
-function recordsAt(survey: Survey, { networks, pools }: Destinations): AddressRecord[] {
+function recordsAt(survey: Survey, plan: Plan): AddressRecord[] {
+  const { networks, pools } = destinationsOf(plan);
   const names = new Set([...networks].map((key) => key.slice(key.indexOf(":") + 1)));
   return [...survey.reservations, ...survey.holds].flatMap((object) => {
     const record = readRecord(object, names);
@@ -116,8 +112,7 @@ function asBefore(before: AddressObject, now: AddressObject): AddressObject {
   const { [networkAnnotation]: _network, [poolAnnotation]: _pool, ...rest } = now.metadata.annotations ?? {};
   const annotations = { ...rest, ...picked(before.metadata.annotations, networkAnnotation, poolAnnotation) };
   const metadata = { ...before.metadata, ...picked(now.metadata, "labels"), annotations };
-  if (before.kind === "Hold") {
+  if (before.kind === "Hold")
     return now.kind === "Hold" ? { ...before, metadata, spec: { ...now.spec, domain: before.spec.domain } } : before;
-  }
   return now.kind === "Hold" ? before : { ...before, metadata, spec: now.spec };
 }

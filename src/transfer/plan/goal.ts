@@ -45,10 +45,7 @@ export interface Placement {
   readonly naming: PoolNaming;
 }
 
-/**
- * The domain of an address as a migration must tell it: the ledger's domain, and the namespace of its objects, since
- * with `pool_namespace: nad` one network name is one domain in each namespace.
- */
+/** The ledger's domain and the namespace of its objects: with `nad` one network name is one domain in each. */
 export type DomainKey = string;
 
 export function networkDomain({ namespace, network }: Pick<Placement, "namespace" | "network">): DomainKey {

@@ -9,7 +9,7 @@ import { keyOf } from "../../kube/meta.ts";
 import { attempt } from "../../net/coded-error.ts";
 import { NetError } from "../../net/error.ts";
 import { containsPrefix, parsePrefix, type Prefix } from "../../net/prefix.ts";
-import { placementOf } from "./goal.ts";
+import { type Goal, placementOf } from "./goal.ts";
 import type { Network, NetworkRange } from "./network.ts";
 import { type Survey } from "./survey.ts";
 
@@ -23,11 +23,7 @@ export interface Match {
 export type Matches = ReadonlyMap<string, readonly Match[]>;
 
 /** `byHand`: pool -> definition, where somebody said so. */
-export function matchPools(
-  survey: Survey,
-  networks: readonly Network[],
-  byHand: ReadonlyMap<string, string> = new Map(),
-): Matches {
+export function matchPools(survey: Survey, networks: readonly Network[], byHand: Goal["pools"] = new Map()): Matches {
   const byKey = new Map(survey.pools.map((pool) => [keyOf(pool), pool]));
   const found = new Map<string, Match[]>();
   const add = (key: string, match: Match) => found.set(key, [...(found.get(key) ?? []), match]);

@@ -1,7 +1,7 @@
 // A network attachment definition as a migration sees it: where its pools are, and what their addresses are unique in.
 // Parsed with the leniency of whereabouts: a definition that works today must be found, however it is written. What the
 // node's flat file adds is not known here; a definition that has no range of its own is named as unreadable.
-import type { PoolNaming } from "../../api/pools/pool-name.ts";
+import type { NetworkAttachmentDefinition } from "../../cluster/resources.ts";
 import { type IpamConfig, parseIpamConfig } from "../../cni/config/ipam-config.ts";
 import { type NetworkConfig, parseNetwork } from "../../cni/config/network.ts";
 import { CniError } from "../../cni/error.ts";
@@ -10,7 +10,6 @@ import { keyOf } from "../../kube/meta.ts";
 import { attempt } from "../../net/coded-error.ts";
 import { NetError } from "../../net/error.ts";
 import { type Cidr, parseCidr, type Prefix } from "../../net/prefix.ts";
-import { type AttachmentDefinition } from "./survey.ts";
 
 export interface NetworkRange {
   readonly prefix: Prefix;
@@ -18,59 +17,46 @@ export interface NetworkRange {
   readonly written?: Cidr;
 }
 
-export interface Network {
+export interface Network extends Pick<IpamConfig, "networkName" | "poolNaming" | "poolNamespace"> {
   /** namespace/name of the definition. */
   readonly key: string;
   readonly namespace: string;
   /** `name` of the CNI configuration, or the definition's own where it has none. */
   readonly configurationName: string;
-  /** `network_name`; empty: none. */
-  readonly networkName: string;
   readonly protectsOverlaps: boolean;
-  readonly poolNaming: PoolNaming;
-  readonly poolNamespace: "cluster" | "nad";
   /** Prefix length of a node's slice; undefined where nodes share the ranges. */
   readonly sliceLength?: number;
   readonly ranges: readonly NetworkRange[];
   readonly config: IpamConfig;
-  readonly definition: AttachmentDefinition;
+  readonly definition: NetworkAttachmentDefinition;
 }
 
-/** `other`: another IPAM's, or a network without one. `unreadable`: ours, and a sentence why it cannot be read. */
-export type NetworkReading =
-  | { readonly kind: "network"; readonly network: Network }
-  | { readonly kind: "other" }
-  | { readonly kind: "unreadable"; readonly message: string };
-
-export function readNetwork(definition: AttachmentDefinition): NetworkReading {
+/** Undefined: another IPAM's, or a network without one. A sentence: ours, and why it cannot be read. */
+export function readNetwork(definition: NetworkAttachmentDefinition): Network | string | undefined {
   const text = definition.spec?.config ?? "";
   // Cheap, and never wrong about what is ours: whoever uses us names one of the two types.
-  if (!/"(whereabouts|holdfast)"/.test(text)) return { kind: "other" };
-  const read = (): NetworkReading => ({ kind: "network", network: networkOf(definition, parseNetwork(text)) });
-  return attempt(CniError, read, (error): NetworkReading => {
-    const message = `NetworkAttachmentDefinition ${keyOf(definition)}: ${error.message}`;
-    return { kind: "unreadable", message };
-  });
+  if (!/"(whereabouts|holdfast)"/.test(text)) return undefined;
+  const read = () => networkOf(definition, parseNetwork(text));
+  return attempt(CniError, read, (error) => `NetworkAttachmentDefinition ${keyOf(definition)}: ${error.message}`);
 }
 
 /** Those that are ours and can be read. */
-export function networksOf(definitions: readonly AttachmentDefinition[]): Network[] {
-  return definitions.map(readNetwork).flatMap((reading) => (reading.kind === "network" ? [reading.network] : []));
+export function networksOf(definitions: readonly NetworkAttachmentDefinition[]): Network[] {
+  return definitions.map(readNetwork).filter((reading) => typeof reading === "object");
 }
 
-function networkOf(definition: AttachmentDefinition, parsed: NetworkConfig): Network {
+function networkOf(definition: NetworkAttachmentDefinition, parsed: NetworkConfig): Network {
   const { config } = parseIpamConfig({ ...parsed, ipam: { ...parsed.ipam, strict: false } });
   const written = writtenRanges(parsed.ipam);
   // whereabouts slices its first range only.
   const { sliceLength } = config.ranges[0] ?? {};
+  const { networkName, overlappingRanges: protectsOverlaps, poolNaming, poolNamespace } = config;
+  const placed = { networkName, protectsOverlaps, poolNaming, poolNamespace };
   return {
+    ...placed,
     key: keyOf(definition),
     namespace: definition.metadata.namespace ?? "",
     configurationName: config.name === "" ? (definition.metadata.name ?? "") : config.name,
-    networkName: config.networkName,
-    protectsOverlaps: config.overlappingRanges,
-    poolNaming: config.poolNaming,
-    poolNamespace: config.poolNamespace,
     ...(sliceLength !== undefined && { sliceLength }),
     ranges: config.ranges.map(({ prefix }) => {
       const found = written.find((cidr) => `${cidr.prefix}` === `${prefix}`);

@@ -1,8 +1,7 @@
 // The plan of a migration: a pure function of what the cluster has and of what is wanted. It says everything that will
-// happen, and whatever stands against it.
-// Promised: no address is lost (each record and entry is in the destination, or stays), none is in two places, and the
-// plan of a migrated cluster is empty. Not promised: that the network on the wire follows: that is the definitions'
-// part.
+// happen, and whatever stands against it. Promised: no address is lost (each record and entry is in the destination, or
+// stays), none is in two places, and the plan of a migrated cluster is empty. Not promised: that the network on the
+// wire follows: that is the definitions' part.
 import { readAllocations } from "../../api/pools/allocations.ts";
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { markedDomain } from "../../api/pools/pool-domain.ts";
@@ -30,7 +29,7 @@ export interface Plan {
 
 export function makePlan(survey: Survey, goal: Goal): Plan {
   const readings = survey.definitions.map((definition) => readNetwork(definition));
-  const networks = readings.flatMap((reading) => (reading.kind === "network" ? [reading.network] : []));
+  const networks = readings.filter((reading) => typeof reading === "object");
   const matches = matchPools(survey, networks, goal.pools);
   const destination = (network: Network) => destinationOf(network, goal, survey.systemNamespace);
   const pools = poolMoves(survey, matches, ({ network }) => destination(network));
@@ -45,8 +44,7 @@ export function makePlan(survey: Survey, goal: Goal): Plan {
     edits,
     unmatched: [
       ...survey.pools.flatMap((pool) => (matches.has(keyOf(pool)) ? [] : [unmatchedPool(pool, networks, goal)])),
-      ...readings.flatMap((reading) => (reading.kind === "unreadable" ? [unreadable(reading.message)] : [])),
-      ...survey.unreadable.map(unreadable),
+      ...[...readings.filter((reading) => typeof reading === "string"), ...survey.unreadable].map(unreadable),
     ],
     conflicts: [
       ...wrongRequests(survey, networks, goal),
@@ -186,10 +184,7 @@ function sliceConflict(network: Network, goal: Goal, survey: Survey): Advice[] {
   const name = network.networkName === "" ? network.configurationName : network.networkName;
   const after = to.network === "" ? network.configurationName : to.network;
   if (now.namespace === to.namespace && name === after) return [];
-  return [
-    {
-      message: `Definition ${network.key} is cut into node slices by NodeSlicePool ${name}, which would not be found as ${to.namespace}/${after}.`,
-      fix: `Give it that name and leave it in the system namespace: --to named --name ${network.key}=${name}, or leave it out with --definition.`,
-    },
-  ];
+  const message = `Definition ${network.key} is cut into node slices by NodeSlicePool ${name}, which would not be found as ${to.namespace}/${after}.`;
+  const fix = `Give it that name and leave it in the system namespace: --to named --name ${network.key}=${name}, or leave it out with --definition.`;
+  return [{ message, fix }];
 }

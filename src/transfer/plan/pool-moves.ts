@@ -41,37 +41,36 @@ interface Going {
   readonly definitions: readonly string[];
 }
 
+/** A pool that cannot move: what is wrong, and what to do. */
+class Conflict extends Error {
+  readonly fix: string;
+
+  constructor(message: string, fix: string) {
+    super(message);
+    this.fix = fix;
+  }
+}
+
 export function poolMoves(survey: Survey, matches: Matches, destination: (match: Match) => Placement) {
   const conflicts: Advice[] = [];
+  const told = <T>(work: () => T) => {
+    return attempt(Conflict, work, ({ message, fix }) => void conflicts.push({ message, fix }));
+  };
   const targets = survey.pools.flatMap((pool) => {
-    return targetOf(pool, matches.get(keyOf(pool)) ?? [], destination, conflicts) ?? [];
+    return told(() => targetOf(pool, matches.get(keyOf(pool)) ?? [], destination)) ?? [];
   });
   const going = targets.filter(({ pool, key }) => key !== keyOf(pool));
   /** Key: namespace/name now. Value: namespace/name afterwards. Pools that stay are not in it. */
   const renamed: ReadonlyMap<string, string> = new Map(going.map(({ pool, key }) => [keyOf(pool), key]));
   const byKey = new Map(survey.pools.map((pool) => [keyOf(pool), pool]));
-  const moves: PoolMove[] = [];
-  for (const [key, parts] of Map.groupBy(going, (each) => each.key)) {
+  const moves = [...Map.groupBy(going, (each) => each.key)].flatMap(([key, parts]) => {
     const existing = byKey.get(key);
-    if (existing !== undefined && renamed.has(key)) {
-      conflicts.push({
-        message: `${objectId(existing)} moves away and another pool moves to its name.`,
-        fix: "Migrate in two runs, one definition at a time: --definition namespace/name.",
-      });
-      continue;
-    }
-    const move = join(key, parts, existing, conflicts);
-    if (move !== undefined) moves.push(move);
-  }
+    return told(() => join(key, parts, existing, renamed.has(key))) ?? [];
+  });
   return { moves, conflicts, renamed };
 }
 
-function targetOf(
-  pool: IPPool,
-  matches: readonly Match[],
-  destination: (match: Match) => Placement,
-  conflicts: Advice[],
-): Going | undefined {
+function targetOf(pool: IPPool, matches: readonly Match[], destination: (match: Match) => Placement) {
   const targets = new Map<string, Going>();
   const definitions = [...new Set(matches.map(({ network }) => network.key))];
   for (const match of matches) {
@@ -81,44 +80,39 @@ function targetOf(
       ObjectError,
       () => poolName(identity, to.naming),
       ({ message }) => {
-        conflicts.push({ message, fix: `Give another name: --name ${match.network.key}=NAME.` });
+        throw new Conflict(message, `Give another name: --name ${match.network.key}=NAME.`);
       },
     );
-    if (name === undefined) return undefined;
     const key = `${to.namespace}/${name}`;
     targets.set(key, { pool, key, identity, definitions });
   }
   if (targets.size < 2) return [...targets.values()][0];
   const same = definitions.map((each) => `--name ${each}=NAME`).join(" ");
-  conflicts.push({
-    message: `${objectId(pool)} is shared by ${definitions.join(", ")}, and would have to move to ${[...targets.keys()].join(" and to ")}: its addresses are unique among all of them today.`,
-    fix: `Give them one name (${same}), and leave pools in the system namespace (--to named) where the definitions are in several.`,
-  });
-  return undefined;
+  throw new Conflict(
+    `${objectId(pool)} is shared by ${definitions.join(", ")}, and would have to move to ${[...targets.keys()].join(" and to ")}: its addresses are unique among all of them today.`,
+    `Give them one name (${same}), and leave pools in the system namespace (--to named) where the definitions are in several.`,
+  );
 }
 
-function join(
-  key: string,
-  parts: readonly Going[],
-  existing: IPPool | undefined,
-  conflicts: Advice[],
-): PoolMove | undefined {
+function join(key: string, parts: readonly Going[], existing: IPPool | undefined, isLeaving: boolean): PoolMove {
   const [first] = parts;
+  if (existing !== undefined && isLeaving) {
+    const message = `${objectId(existing)} moves away and another pool moves to its name.`;
+    throw new Conflict(message, "Migrate in two runs, one definition at a time: --definition namespace/name.");
+  }
   const others = [...(existing === undefined ? [] : [existing]), ...parts.map(({ pool }) => pool)];
   const base = others[0]!;
   const range = parseRange(base.spec.range);
   if (others.some((pool) => `${parseRange(pool.spec.range).prefix}` !== `${range.prefix}`)) {
-    conflicts.push({
-      message: `${others.map((pool) => `${objectId(pool)} (${pool.spec.range})`).join(" and ")} would all be named ${key}.`,
-      fix: "Choose a naming that has the range in it (--naming whereabouts), or other names (--name namespace/definition=NAME).",
-    });
-    return undefined;
+    throw new Conflict(
+      `${others.map((pool) => `${objectId(pool)} (${pool.spec.range})`).join(" and ")} would all be named ${key}.`,
+      "Choose a naming that has the range in it (--naming whereabouts), or other names (--name namespace/definition=NAME).",
+    );
   }
-  const allocations = union(others, base.spec.range, conflicts);
-  if (allocations === undefined || first === undefined) return undefined;
+  const allocations = union(others, base.spec.range);
   const [namespace = "", name = ""] = key.split("/");
-  const identified = { ...base.metadata.annotations, ...identityAnnotations(first.identity) };
-  const domain = movedDomain(others, first.identity.network, key);
+  const identified = { ...base.metadata.annotations, ...identityAnnotations(first!.identity) };
+  const domain = movedDomain(others, first!.identity.network, key);
   const { [domainAnnotation]: _, [adoptedAnnotation]: adopted, ...rest } = identified;
   // The whole is adopted only where each part was.
   const isAdopted = others.every(({ metadata }) => metadata.annotations?.[adoptedAnnotation] !== undefined);
@@ -142,24 +136,20 @@ function movedDomain(pools: readonly IPPool[], network: string, key: string): Do
   return scope === "network" ? formatDomain({ scope, network }) : `${scope}:${key}`;
 }
 
-/** Every entry of every pool, under the keys of the range as it is written; undefined where that cannot be said. */
-function union(
-  pools: readonly IPPool[],
-  range: string,
-  conflicts: Advice[],
-): Record<string, PoolAllocation> | undefined {
-  const all: Record<string, PoolAllocation> = {};
+type Entries = Record<string, PoolAllocation>;
+
+/** Every entry of every pool, under the keys of the range as it is written. */
+function union(pools: readonly IPPool[], range: string): Entries {
+  const all: Entries = {};
   for (const pool of pools) {
-    const entries = pool.spec.range === range ? pool.spec.allocations : rekeyed(pool, range, conflicts);
-    if (entries === undefined) return undefined;
+    const entries = pool.spec.range === range ? pool.spec.allocations : rekeyed(pool, range);
     for (const [key, entry] of Object.entries(entries)) {
       const there = all[key];
       if (there !== undefined && (there.podref !== entry.podref || there.ifname !== entry.ifname)) {
-        conflicts.push({
-          message: `Entry ${key} of range ${range} is ${there.podref}'s in one pool and ${entry.podref}'s in ${objectId(pool)}: two pods have one address.`,
-          fix: `Delete one of the two pods, and its entry: kubectl -n ${pool.metadata.namespace} edit ippool ${pool.metadata.name}`,
-        });
-        return undefined;
+        throw new Conflict(
+          `Entry ${key} of range ${range} is ${there.podref}'s in one pool and ${entry.podref}'s in ${objectId(pool)}: two pods have one address.`,
+          `Delete one of the two pods, and its entry: kubectl -n ${pool.metadata.namespace} edit ippool ${pool.metadata.name}`,
+        );
       }
       all[key] = entry;
     }
@@ -167,7 +157,7 @@ function union(
   return all;
 }
 
-function rekeyed(pool: IPPool, range: string, conflicts: Advice[]): Record<string, PoolAllocation> | undefined {
+function rekeyed(pool: IPPool, range: string): Entries {
   const { entries, unreadable } = readAllocations(pool);
   const unclear = entries.filter(({ others }) => others.length > 0).length + unreadable.length;
   const values = Object.values(pool.spec.allocations);
@@ -175,9 +165,8 @@ function rekeyed(pool: IPPool, range: string, conflicts: Advice[]): Record<strin
   const rekey = () => Object.fromEntries(entries.map(({ address }, n) => [allocationKey(cidr, address), values[n]!]));
   const all = unclear === 0 ? attempt(ObjectError, rekey) : undefined;
   if (all !== undefined) return all;
-  conflicts.push({
-    message: `${objectId(pool)} counts from ${pool.spec.range}, and some of its entries cannot be counted from ${range}.`,
-    fix: `Let its pods go first, or set their entries right: kubectl -n ${pool.metadata.namespace} edit ippool ${pool.metadata.name}`,
-  });
-  return undefined;
+  throw new Conflict(
+    `${objectId(pool)} counts from ${pool.spec.range}, and some of its entries cannot be counted from ${range}.`,
+    `Let its pods go first, or set their entries right: kubectl -n ${pool.metadata.namespace} edit ippool ${pool.metadata.name}`,
+  );
 }

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { unless } from "../../kube/unless.ts";
-import { type AttachmentDefinition, type Survey, surveyOf } from "./survey.ts";
+import { type Survey, surveyOf } from "./survey.ts";
 
 export async function readSurvey(client: KubeClient, systemNamespace: string, signal: AbortSignal): Promise<Survey> {
   // One after the other: a page of a thousand pools is large, and nothing here is in a hurry.
@@ -16,15 +16,11 @@ export async function readSurvey(client: KubeClient, systemNamespace: string, si
     pools: await everything(client, ipPools, signal),
     reservations: await everything(client, reservations, signal),
     holds: await everything(client, holds, signal),
-    definitions: (await everything(client, networkAttachmentDefinitions, signal)) as AttachmentDefinition[],
+    definitions: await everything(client, networkAttachmentDefinitions, signal),
     slices: await everything(client, nodeSlicePools, signal),
   });
 }
 
-export async function everything<T extends KubeObject>(
-  client: KubeClient,
-  resource: Resource<T>,
-  signal: AbortSignal,
-): Promise<T[]> {
-  return (await unless(["not-found"], client.list(resource, { signal })))?.items ?? [];
+export async function everything<T extends KubeObject>(client: KubeClient, of: Resource<T>, signal: AbortSignal) {
+  return (await unless(["not-found"], client.list(of, { signal })))?.items ?? [];
 }

@@ -40,15 +40,15 @@ export interface Claim {
   readonly source: string;
 }
 
-/** `renamed`: key is namespace/name of a pool now, value that afterwards. */
-export function recordMoves(
-  records: readonly AddressRecord[],
-  currents: readonly Current[],
-  renamed: ReadonlyMap<string, string>,
-) {
+type Planned = { readonly record: AddressRecord; readonly after: AddressObject };
+
+/** Key: namespace/name of a pool now. Value: afterwards. */
+type Renamed = ReadonlyMap<string, string>;
+
+export function recordMoves(records: readonly AddressRecord[], currents: readonly Current[], renamed: Renamed) {
   const conflicts: Advice[] = [];
   const byDomain = Map.groupBy(currents, ({ from }) => from);
-  const planned: { record: AddressRecord; after: AddressObject }[] = [];
+  const planned: Planned[] = [];
   const claims: Claim[] = [];
   for (const record of records) {
     const after = afterOf(record, byDomain, renamed, conflicts);
@@ -74,7 +74,7 @@ export function domainOf({ metadata }: AddressObject | IPPool): DomainKey {
 function afterOf(
   record: AddressRecord,
   byDomain: ReadonlyMap<DomainKey, readonly Current[]>,
-  renamed: ReadonlyMap<string, string>,
+  renamed: Renamed,
   conflicts: Advice[],
 ): AddressObject | undefined {
   const { poolDomain, network, namespace } = record;
@@ -112,11 +112,7 @@ function isOf({ pool, address }: AddressRecord, { pools }: Current): boolean {
 }
 
 /** Two records that come to one name: of one owner they become one; a resting one gives way; else somebody decides. */
-function settle(
-  records: readonly AddressRecord[],
-  planned: readonly { record: AddressRecord; after: AddressObject }[],
-  conflicts: Advice[],
-): RecordMove[] {
+function settle(records: readonly AddressRecord[], planned: readonly Planned[], conflicts: Advice[]): RecordMove[] {
   const leaving = new Set(planned.map(({ record }) => objectId(record.object)));
   const taken = new Map<string, AddressRecord>();
   for (const record of records) if (!leaving.has(objectId(record.object))) taken.set(objectId(record.object), record);

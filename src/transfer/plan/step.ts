@@ -30,7 +30,7 @@ export function phasesOf({ pools, records, edits }: Plan): Phase[] {
       about: "create pools",
       steps: pools.map(({ existing, after }) => (existing ? replaced(existing, after) : created(after))),
     },
-    { about: "change definitions", steps: edits.map((edit) => ({ kind: "edit", edit })) },
+    { about: "change definitions", steps: edits.map(({ key, before, after }) => edited(key, before, after)) },
     { about: "delete old records", steps: records.map(({ before }) => deleted(before)) },
     { about: "delete old pools", steps: pools.flatMap(({ from }) => from.map(deleted)) },
   ];
@@ -41,10 +41,7 @@ export function phasesBack({ pools, records, edits }: Plan): Phase[] {
   return [
     { about: "restore records of addresses", steps: records.map(({ before }) => created(before)) },
     { about: "restore pools", steps: pools.flatMap(({ from }) => from.map(created)) },
-    {
-      about: "restore definitions",
-      steps: edits.map(({ key, before, after }) => ({ kind: "edit", edit: { key, before: after, after: before } })),
-    },
+    { about: "restore definitions", steps: edits.map(({ key, before, after }) => edited(key, after, before)) },
     { about: "delete moved records", steps: records.flatMap(({ after }) => (after ? [deleted(after)] : [])) },
     {
       about: "delete moved pools",
@@ -56,6 +53,7 @@ export function phasesBack({ pools, records, edits }: Plan): Phase[] {
 const created = (object: Moved): Step => ({ kind: "create", object });
 const deleted = (object: Moved): Step => ({ kind: "delete", object });
 const replaced = (before: Moved, after: Moved): Step => ({ kind: "replace", before, after });
+const edited = (key: string, before: string, after: string): Step => ({ kind: "edit", edit: { key, before, after } });
 
 /** For people: one line. */
 export function describeStep(step: Step): string {

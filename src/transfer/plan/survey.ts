@@ -9,13 +9,8 @@ import { type Kind, type KindObject, parseObject } from "../../api/kind.ts";
 import { describeObject, type ReadMetadata } from "../../api/metadata.ts";
 import { type IPPool, ipPoolKind } from "../../api/pools/ip-pool.ts";
 import { type NodeSlicePool, nodeSlicePoolKind } from "../../api/slices/node-slice-pool.ts";
-import type { AnyObject } from "../../kube/meta.ts";
+import type { NetworkAttachmentDefinition } from "../../cluster/resources.ts";
 import { attempt } from "../../net/coded-error.ts";
-
-/** A NetworkAttachmentDefinition, as far as it is read. */
-export interface AttachmentDefinition extends AnyObject {
-  spec?: { config?: string };
-}
 
 export interface Survey {
   /** Where whereabouts keeps its objects: kube-system as a rule. */
@@ -23,7 +18,7 @@ export interface Survey {
   readonly pools: readonly IPPool[];
   readonly reservations: readonly Reservation[];
   readonly holds: readonly HoldObject[];
-  readonly definitions: readonly AttachmentDefinition[];
+  readonly definitions: readonly NetworkAttachmentDefinition[];
   readonly slices: readonly NodeSlicePool[];
   /** Sentences: which object, what is wrong. */
   readonly unreadable: readonly string[];

@@ -36,7 +36,7 @@ export async function holdLeases(options: LeasesOptions): Promise<HeldLeases> {
   const locks = locksOf(options);
   const lost = new AbortController();
   const stop = new AbortController();
-  const held: typeof locks = [];
+  const held: Lock[] = [];
   // The first is renewed while the last is waited for.
   const renewing = renew(held, clock, stop.signal, lost);
   const leave = async () => {
@@ -49,7 +49,7 @@ export async function holdLeases(options: LeasesOptions): Promise<HeldLeases> {
   };
   try {
     for (const each of locks) {
-      await acquire(each.lock, each.name, clock, AbortSignal.any([signal, lost.signal]));
+      await acquire(each, clock, AbortSignal.any([signal, lost.signal]));
       held.push(each);
     }
   } catch (error) {
@@ -67,12 +67,14 @@ export async function dropLeases(options: LeasesOptions): Promise<void> {
   }
 }
 
-function locksOf({ client, clock, poolNamespace: namespace, names, id }: LeasesOptions) {
+type Lock = { readonly name: string; readonly lock: LeaseLock };
+
+function locksOf({ client, clock, poolNamespace: namespace, names, id }: LeasesOptions): Lock[] {
   const rest = { client, namespace, identity: `holdfast-migrate/${id}`, leaseDurationMs, clock };
   return names.map((name) => ({ name, lock: new LeaseLock({ ...rest, name }) }));
 }
 
-async function acquire(lock: LeaseLock, name: string, clock: Clock, signal: AbortSignal): Promise<void> {
+async function acquire({ lock, name }: Lock, clock: Clock, signal: AbortSignal): Promise<void> {
   const untilMs = clock.monotonicMs() + patienceMs;
   while (!(await lock.tryHold(signal, callTimeoutMs))) {
     if (clock.monotonicMs() > untilMs) {
@@ -83,12 +85,7 @@ async function acquire(lock: LeaseLock, name: string, clock: Clock, signal: Abor
   }
 }
 
-async function renew(
-  held: ReturnType<typeof locksOf>,
-  clock: Clock,
-  stop: AbortSignal,
-  lost: AbortController,
-): Promise<void> {
+async function renew(held: readonly Lock[], clock: Clock, stop: AbortSignal, lost: AbortController): Promise<void> {
   while (await sleep(clock, renewEveryMs, stop)) {
     for (const { name, lock } of held) {
       try {

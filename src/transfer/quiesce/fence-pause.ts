@@ -38,10 +38,8 @@ export function unpause(options: PauseOptions): Promise<void> {
   return set(options, (paused) => (pauseOwner(paused) === options.id ? "" : paused));
 }
 
-async function set(
-  { client, systemNamespace: namespace, signal }: PauseOptions,
-  change: (paused: string) => string,
-): Promise<void> {
+async function set(options: PauseOptions, change: (paused: string) => string): Promise<void> {
+  const { client, systemNamespace: namespace, signal } = options;
   for (let tries = 1; ; tries++) {
     const there = await fetchState(client, { namespace, signal });
     const paused = change(readState(there).paused);

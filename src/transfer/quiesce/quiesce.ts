@@ -1,13 +1,17 @@
 // Makes every writer rest: our daemons by the pause, whereabouts by its leases, its lease-free fork and everybody else
-// by a policy of the API server; then watches that nothing changes any more.
-// Promised where the server has policies: until `lift`, nobody but this migration writes, also after a crash of it.
-// Elsewhere: everybody who heeds pause or lease rests, and a writer that heeds neither is noticed if it writes before
-// the migration begins.
+// by a policy of the API server; then watches that nothing changes any more. Promised where the server has policies:
+// until `lift`, nobody but this migration writes, also after a crash of it. Elsewhere: everybody who heeds pause or
+// lease rests, and a writer that heeds neither is noticed if it writes before the migration begins.
+import { holds, ipPools, reservations } from "../../cluster/resources.ts";
 import { fetchState, readState } from "../../cluster/state.ts";
+import { sleep } from "../../kube/clock.ts";
+import { keyOf, type KubeObject } from "../../kube/meta.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { TransferError } from "../error.ts";
+import { everything } from "../plan/read-survey.ts";
 import { dropLeases, type HeldLeases, holdLeases, type LeasesOptions } from "./fence-leases.ts";
-import { pause, pauseOwner, unpause } from "./fence-pause.ts";
+import { type FenceOptions, pause, pauseOwner, unpause } from "./fence-pause.ts";
 import { lowerPolicy, raisePolicy } from "./fence-policy.ts";
-import { settle } from "./settle.ts";
 
 export interface QuiesceOptions extends Omit<LeasesOptions, "names"> {
   /** Leases of node slices, beside whereabouts' own. */
@@ -76,4 +80,41 @@ export async function liftLeftover(options: Omit<QuiesceOptions, "quietMs" | "is
   await dropLeases({ ...options, names: ["whereabouts", ...options.sliceLeases] });
   await unpause(options);
   say(`lifted: what migration ${id} had left up`);
+}
+
+/** Writers that were asked to rest end what they began; whoever goes on for this many rounds was not reached. */
+const roundsMax = 6;
+const listedMax = 5;
+
+/** Waits until nothing that is to be moved changes any more, by reading all of it twice. */
+async function settle({ client, clock, signal }: FenceOptions, quietMs: number): Promise<void> {
+  let before = await versions(client, signal);
+  let last: string[] = [];
+  for (let round = 0; round < roundsMax; round++) {
+    if (!(await sleep(clock, quietMs, signal))) signal.throwIfAborted();
+    const now = await versions(client, signal);
+    last = differences(before, now);
+    if (last.length === 0) return;
+    before = now;
+  }
+  const more = last.length > listedMax ? ` and ${last.length - listedMax} more` : "";
+  const words = `${last.slice(0, listedMax).join(", ")}${more} still change: something writes them that heeds neither pause nor lease. Stop it (its DaemonSet and its reconciler), and try again.`;
+  throw new TransferError("not-quiet", words);
+}
+
+/** Key: kind and namespace/name. Value: its version. */
+type Versions = ReadonlyMap<string, string>;
+
+async function versions(client: KubeClient, signal: AbortSignal): Promise<Versions> {
+  const all = [
+    ...(await everything(client, ipPools, signal)),
+    ...(await everything(client, reservations, signal)),
+    ...(await everything(client, holds, signal)),
+  ];
+  const versionOf = ({ metadata }: KubeObject) => `${metadata.uid}@${metadata.resourceVersion}`;
+  return new Map(all.map((object) => [`${object.kind} ${keyOf(object)}`, versionOf(object)]));
+}
+
+function differences(a: Versions, b: Versions): string[] {
+  return [...new Set([...a.keys(), ...b.keys()])].filter((key) => a.get(key) !== b.get(key));
 }

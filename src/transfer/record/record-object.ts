@@ -57,10 +57,7 @@ export function readRecord(object: AddressObject, networks: ReadonlySet<string>)
   return attempt(ObjectError, read, ({ message }) => message);
 }
 
-/**
- * Who has it, the name first. A pod goes by name and interface, since whereabouts recorded no UID; a claim and a NIC by
- * their UID too: a namesake is another.
- */
+/** The name first. A pod goes by name and interface: whereabouts recorded no UID. A claim and a NIC go by UID too. */
 export function ownerText({ metadata, ...object }: AddressObject): string {
   const { [ownerKindAnnotation]: noted = "pod", [ownerUidAnnotation]: notedUid = "" } = metadata.annotations ?? {};
   const owner =

@@ -9,10 +9,7 @@ import { contains } from "../../net/prefix.ts";
 import type { Network } from "../plan/network.ts";
 import type { ForeignAllocation, LiveAddress } from "./foreign.ts";
 
-/**
- * `recorded`: what the other system says is taken; `networks`: whose pods are compared. How many agree, and sentences
- * of the others: pod, what it has, and what it would get.
- */
+/** `recorded`: taken, by the other system. How many of the `networks` agree, and sentences of those that do not. */
 export function compare(
   live: readonly LiveAddress[],
   recorded: readonly ForeignAllocation[],

@@ -23,8 +23,8 @@ function network(key: string, ipam: object): Network {
   const [namespace = "", name = ""] = key.split("/");
   const config = JSON.stringify({ cniVersion: "1.0.0", name, type: "bridge", ipam: { type: "holdfast", ...ipam } });
   const reading = readNetwork({ metadata: { namespace, name }, spec: { config } });
-  if (reading.kind !== "network") throw new Error("not ours");
-  return reading.network;
+  if (typeof reading !== "object") throw new Error("not ours");
+  return reading;
 }
 
 const line = ({ address, owner }: { address: Address; owner: Owner }) =>

@@ -19,7 +19,7 @@ import { type Network, networksOf } from "../plan/network.ts";
 import { everything, readSurvey } from "../plan/read-survey.ts";
 import { objectId, type Survey } from "../plan/survey.ts";
 import { compare } from "./compare.ts";
-import { type Foreign, type ForeignAllocation, liveAddresses } from "./foreign.ts";
+import { type Foreign, type ForeignAllocation, type LiveAddress, liveAddresses } from "./foreign.ts";
 import { type HostLocalFile, readHostLocal } from "./host-local.ts";
 import { readSpiderpool } from "./spiderpool.ts";
 import { type Destined, holdKey, planTakeover } from "./takeover.ts";
@@ -51,14 +51,14 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
   const survey = await readSurvey(client, options.systemNamespace, signal);
   const networks = askedNetworks(survey, options.definition);
   const live = liveAddresses(await everything(client, pods, signal));
-  const foreign = await foreignOf(options, survey, networks, live);
+  const known = { ...options, survey, networks };
+  const foreign = await foreignOf(known, live);
   if (mode === "compare") {
     const { agreed, differing } = compare(live, foreign.allocations, networks);
     const count = `${agreed} of ${agreed + differing.length} addresses of running pods are recorded for them.`;
     return { lines: [...foreign.notes, ...differing, count], isClean: differing.length === 0 };
   }
-  if (source === "whereabouts") return adoptAll(options, survey, networks);
-  return takeAll(options, survey, networks, foreign);
+  return source === "whereabouts" ? adoptAll(known) : takeAll(known, foreign);
 }
 
 function askedNetworks(survey: Survey, definition: string | undefined): Network[] {
@@ -73,16 +73,13 @@ function askedNetworks(survey: Survey, definition: string | undefined): Network[
   throw new TransferError("bad-source", `${fault}: ${remedy}. Nothing uses it before pods ask for it.`);
 }
 
-async function foreignOf(
-  options: ImportOptions,
-  survey: Survey,
-  networks: readonly Network[],
-  live: ReturnType<typeof liveAddresses>,
-): Promise<Foreign> {
-  const { client, source, signal } = options;
+type Known = ImportOptions & { readonly survey: Survey; readonly networks: readonly Network[] };
+
+async function foreignOf(known: Known, live: readonly LiveAddress[]): Promise<Foreign> {
+  const { client, source, survey, networks, signal } = known;
   switch (source) {
     case "host-local":
-      return readHostLocal(options.folder ?? "", options.files, live);
+      return readHostLocal(known.folder ?? "", known.files, live);
     case "spiderpool": {
       const list = (kind: string, namespaced: boolean) => {
         const named = { group: "spiderpool.spidernet.io", version: "v2beta1", plural: `${kind.toLowerCase()}s`, kind };
@@ -108,8 +105,8 @@ function whereaboutsAllocations(survey: Survey, networks: readonly Network[]): F
   );
 }
 
-async function adoptAll(options: ImportOptions, survey: Survey, networks: readonly Network[]): Promise<ImportReport> {
-  const { client, mode, now, signal, systemNamespace } = options;
+async function adoptAll(known: Known): Promise<ImportReport> {
+  const { client, mode, now, signal, systemNamespace, survey, networks } = known;
   const { systemNamespace: poolNamespace } = survey;
   const { active, why } = await detectUpstream(client, { systemNamespace, poolNamespace, now, signal });
   const lines = active
@@ -138,24 +135,19 @@ async function adoptAll(options: ImportOptions, survey: Survey, networks: readon
   return { lines, isClean: mode === "dry-run" || isClean };
 }
 
-async function takeAll(
-  options: ImportOptions,
-  { systemNamespace }: Survey,
-  networks: readonly Network[],
-  foreign: Foreign,
-): Promise<ImportReport> {
-  const { client, mode, signal } = options;
+async function takeAll(known: Known, foreign: Foreign): Promise<ImportReport> {
+  const { client, mode, survey, networks, signal } = known;
   const held = new Map<string, Owner>();
   for await (const each of listHolds(client, { signal })) {
     if (each.unreadable === undefined)
       held.set(holdKey(each.namespace, each.hold.domain, `${each.hold.address}`), each.hold.owner);
   }
-  const plan = planTakeover(foreign.allocations, networks, systemNamespace, held);
+  const plan = planTakeover(foreign.allocations, networks, survey.systemNamespace, held);
   const refused = [...plan.refused];
   let taken = 0;
   if (mode === "write") {
     for (const destined of plan.take) {
-      const problem = await takeOne(options, destined);
+      const problem = await takeOne(known, destined);
       if (problem === undefined) taken += 1;
       else refused.push(problem);
     }
@@ -166,11 +158,9 @@ async function takeAll(
   return { lines: [...foreign.notes, ...refused, count], isClean: refused.length === 0 };
 }
 
-async function takeOne(
-  options: ImportOptions,
-  { allocation, network, range, namespace, domain, pool }: Destined,
-): Promise<string | undefined> {
+async function takeOne(options: ImportOptions, destined: Destined): Promise<string | undefined> {
   const { client, now, node, signal, source } = options;
+  const { allocation, network, range, namespace, domain, pool } = destined;
   const { networkName, poolNaming: naming, protectsOverlaps } = network;
   const identity = { range, network: networkName, node: "" };
   const found = await ensurePool(client, { namespace, identity, naming, signal });

@@ -52,17 +52,13 @@ export function holdKey(namespace: string, domain: Domain, address: string): str
   return `${namespace} ${domain} ${address}`;
 }
 
-function destinedTo(
-  allocation: ForeignAllocation,
-  networks: readonly Network[],
-  systemNamespace: string,
-): Destined | string {
+function destinedTo(allocation: ForeignAllocation, networks: readonly Network[], system: string): Destined | string {
   const { address, source } = allocation;
   const found = new Map<string, Destined>();
   for (const network of networks) {
     const range = network.ranges.find(({ prefix }) => contains(prefix, address))?.prefix;
     if (range === undefined) continue;
-    const { namespace, network: networkName, naming } = placementOf(network, systemNamespace);
+    const { namespace, network: networkName, naming } = placementOf(network, system);
     const name = poolName({ range, network: networkName, node: "" }, naming);
     const { protectsOverlaps } = network;
     const domain = domainOfPool({ network: networkName, protectsOverlaps, pool: { namespace, name } });
