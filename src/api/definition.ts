@@ -1,8 +1,7 @@
-// The CustomResourceDefinition of a kind, from its schema.
-//
-// A structural schema, as apiextensions.k8s.io/v1 demands. Promised: what a schema leaves open stays open
-// (x-kubernetes-preserve-unknown-fields), so that fields of whereabouts, its forks and later versions of ours are never
-// pruned. Not promised: that the API server checks everything: refinements (a range that parses, say) are not in it.
+// The CustomResourceDefinition of a kind, from its schema. A structural schema, as apiextensions.k8s.io/v1 demands.
+// Promised: what a schema leaves open stays open (x-kubernetes-preserve-unknown-fields), so that fields of whereabouts,
+// its forks and later versions of ours are never pruned. Not promised: that the API server checks everything:
+// refinements (a range that parses, say) are not in it.
 import { z } from "zod";
 
 import type { Kind } from "./kind.ts";
@@ -49,30 +48,23 @@ const column = ([name, jsonPath, priority]: Kind["columns"][number]) => ({
 });
 const age = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" } as const;
 
-/** apiVersion, kind and metadata are the API server's own business: it refuses a schema that says more of them. */
+/** The API server's own business: it refuses a schema that says more of them. */
+const common = { apiVersion: { type: "string" }, kind: { type: "string" }, metadata: { type: "object" } };
+
 function objectSchema(kind: Kind): JsonSchema & { readonly properties: JsonSchema } {
-  const whole = structural(kind.schema);
+  const whole: JsonSchema = z.toJSONSchema(kind.schema, {
+    target: "openapi-3.0",
+    io: "input",
+    override: ({ jsonSchema }) => tidy(jsonSchema as JsonSchema),
+  });
   const { apiVersion: _, kind: __, metadata: ___, ...properties } = whole["properties"] as JsonSchema;
   const required = (whole["required"] as string[]).filter((name) => name in properties);
   return {
     description: kind.description,
     type: "object",
-    properties: {
-      apiVersion: { type: "string" },
-      kind: { type: "string" },
-      metadata: { type: "object" },
-      ...properties,
-    },
+    properties: { ...common, ...properties },
     ...(required.length > 0 && { required }),
   };
-}
-
-function structural(schema: z.ZodType): JsonSchema {
-  return z.toJSONSchema(schema, {
-    target: "openapi-3.0",
-    io: "input",
-    override: ({ jsonSchema }) => tidy(jsonSchema as JsonSchema),
-  });
 }
 
 function tidy(schema: JsonSchema): void {

@@ -2,22 +2,14 @@
 import { CodedError } from "../net/coded-error.ts";
 
 export type ApiErrorCode =
-  /** An object does not have the shape of its kind. */
-  | "bad-object"
-  /** A name that the API server would refuse. */
-  | "bad-name"
-  /** A name that belongs to another pool already. */
-  | "name-taken"
-  /** A name with several meanings, and nothing beside it that decides. */
-  | "ambiguous-name"
-  /** A range or an address that is none. */
-  | "bad-range"
-  /** An address that the pool's keys cannot say. */
-  | "not-in-range"
-  /** An offset that whereabouts could not read back. */
-  | "offset-too-large"
-  /** A domain or a version that nobody here wrote. */
-  | "bad-domain"
+  | "bad-object" // not the shape of its kind
+  | "bad-name" // the API server would refuse it
+  | "name-taken" // belongs to another pool already
+  | "ambiguous-name" // several meanings, and nothing beside it that decides
+  | "bad-range" // neither a range nor an address
+  | "not-in-range" // an address that the pool's keys cannot say
+  | "offset-too-large" // whereabouts could not read it back
+  | "bad-domain" // nobody here wrote it
   | "bad-version";
 
 /** `message` is whole sentences: which object, which key, which value, what to do. */

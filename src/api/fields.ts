@@ -3,10 +3,7 @@ import { z } from "zod";
 
 import { attempt } from "../net/coded-error.ts";
 
-/**
- * How many addresses. A number where it is exact (the fork writes numbers), decimal text beyond 2^53 - 1: an IPv6 /64
- * has more addresses than a number can say.
- */
+/** How many addresses. A number where it is exact, as the fork writes; decimal text beyond 2^53 - 1: an IPv6 /64. */
 export const count = z
   .union([z.int().nonnegative(), z.string().regex(/^\d+$/)])
   .meta({ "x-kubernetes-int-or-string": true });

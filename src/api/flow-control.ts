@@ -3,16 +3,8 @@
 // controller has a place apart: behind a burst of its daemons it could not renew its lease, and the leader would be
 // lost when it is needed most. Not promised: more than a share; the server's total concurrency is its operator's.
 
-export interface FlowControlOptions {
-  /** Where the service accounts live. */
-  readonly namespace: string;
-  readonly serviceAccounts: readonly string[];
-}
-
-const defaultFlowControl: FlowControlOptions = {
-  namespace: "kube-system",
-  serviceAccounts: ["holdfast-node", "holdfast-controller"],
-};
+/** The service accounts, and where they live. */
+const defaultAccounts = { namespace: "kube-system", serviceAccounts: ["holdfast-node", "holdfast-controller"] };
 
 /**
  * One account is one flow, and a flow is dealt `handSize` queues: 8 x 250 = 2,000 requests may wait, two for each of
@@ -26,7 +18,7 @@ const matchingPrecedence = 850;
 /** Of about 245 in a stock cluster (workload-low has 100, workload-high 40): all daemons as much as workload-high. */
 const shares = { daemons: 40, controller: 20 } as const;
 
-export function flowControlObjects({ namespace, serviceAccounts }: FlowControlOptions = defaultFlowControl) {
+export function flowControlObjects({ namespace, serviceAccounts } = defaultAccounts) {
   const isController = (account: string) => account.endsWith("controller");
   const places = [
     { name: "holdfast", share: shares.daemons, accounts: serviceAccounts.filter((each) => !isController(each)) },

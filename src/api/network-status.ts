@@ -30,14 +30,10 @@ export function readNetworkStatus(text: string | undefined): readonly InterfaceS
   return parsed.flatMap((entry: unknown) => {
     if (typeof entry !== "object" || entry === null) return [];
     const { name, interface: port, ips, default: isDefault } = entry as Record<string, unknown>;
-    const addresses = (Array.isArray(ips) ? ips : []).flatMap((ip) => addressOf(ip) ?? []);
+    // Some plugins write the prefix length behind it.
+    const addresses = (Array.isArray(ips) ? ips : []).flatMap((ip) => tryAddress(textOf(ip).split("/")[0]!) ?? []);
     return [{ network: textOf(name), interface: textOf(port), addresses, isDefault: isDefault === true }];
   });
-}
-
-/** Some plugins write the prefix length behind it. */
-function addressOf(ip: unknown): Address | undefined {
-  return typeof ip === "string" ? tryAddress(ip.split("/")[0]!) : undefined;
 }
 
 function textOf(value: unknown): string {

@@ -18,7 +18,7 @@ import { Manager, type ManagerOptions } from "../kube/process/manager.ts";
 import type { Runnable } from "../kube/process/stages.ts";
 import { PoolCaches } from "../pools/caches.ts";
 import { type LeaderOptions, PoolsLeader } from "../pools/leader.ts";
-import { PoolMetrics } from "../pools/metrics.ts";
+import { poolMetrics } from "../pools/metrics.ts";
 import { SlicesLeader, type SlicesOptions } from "../slices/leader.ts";
 import { SliceMetrics } from "../slices/metrics.ts";
 
@@ -86,7 +86,7 @@ export function assembleController(options: ControllerOptions): AssembledControl
   const shared = { ...options, events, definitions, pods, pools, nodes, presence, reservations, holds };
 
   const makers = {
-    pools: () => new PoolsLeader({ ...shared, caches, ...(registry && { metrics: new PoolMetrics(registry) }) }),
+    pools: () => new PoolsLeader({ ...shared, caches, ...(registry && { metrics: poolMetrics(registry) }) }),
     slices: () =>
       new SlicesLeader({ ...shared, clock: nodeClock, ...(registry && { metrics: new SliceMetrics(registry) }) }),
     claims: () =>

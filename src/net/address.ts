@@ -1,7 +1,6 @@
-// An IP address as a value: immutable, compared by number, printed canonically.
-//
-// Arithmetic is exact over the whole space of its family and never wraps: what would leave the space is `undefined`.
-// Hot loops use V4Address.value and number offsets; a bigint appears only where a caller asks for one.
+// An IP address as a value: immutable, compared by number, printed canonically. Arithmetic is exact over the whole
+// space of its family and never wraps: what would leave the space is `undefined`. Hot loops use V4Address.value and
+// number offsets; a bigint appears only where a caller asks for one.
 import { NetError } from "./error.ts";
 import { formatV4, scanV4 } from "./v4.ts";
 import { formatV6, scanV6 } from "./v6.ts";
@@ -68,9 +67,8 @@ export function parseAddress(text: string, options: ParseOptions = {}): Address 
     throw new NetError("bad-address", `${JSON.stringify(text)} is not an IP address: ${value}.`);
   }
   const words = scanV6(text, sloppy);
-  if (typeof words === "string") {
+  if (typeof words === "string")
     throw new NetError("bad-address", `${JSON.stringify(text)} is not an IPv6 address: ${words}.`);
-  }
   const address = new V6Address(...words);
   return options.unmap ? unmapped(address) : address;
 }
@@ -145,10 +143,7 @@ export function subtractWords(from: V6Address, w0: number, w1: number, w2: numbe
   return d0 >= 0 ? new V6Address(d0, wrap(d1), wrap(d2), wrap(d3)) : undefined;
 }
 
-/**
- * `to - from` as a number where it is exact: 0 to 2^53 - 1. Undefined where it is negative, too large, or between
- * families. This is the hot path of every pool: an index into what it holds.
- */
+/** `to - from`, 0 to 2^53 - 1; undefined: negative, larger, or between families. The hot path of every pool. */
 export function offsetBetween(from: Address, to: Address): number | undefined {
   if (from.family === 4) return to.family === 4 && to.value >= from.value ? to.value - from.value : undefined;
   if (to.family === 4) return undefined;

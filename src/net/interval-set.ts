@@ -1,7 +1,6 @@
 // A set of addresses kept as disjoint, non-adjacent intervals in order. Costs what it holds, not what it spans: a /64
-// is one interval. Both families may be in one set; IPv4 sorts before IPv6 and nothing merges across.
-//
-// add, delete and every look-up take O(log n) comparisons plus a move inside one chunk of at most `chunkMax` intervals.
+// is one interval. Both families may be in one set; IPv4 sorts before IPv6 and nothing merges across. add, delete and
+// every look-up take O(log n) comparisons plus a move inside one chunk of at most `chunkMax` intervals.
 import { type Address, compare, next, previous } from "./address.ts";
 import { type Interval, intersection, sizeOf } from "./interval.ts";
 
@@ -83,9 +82,8 @@ export class IntervalSet implements Iterable<Interval> {
 
   add({ first, last }: Interval): void {
     let at = this.#seek(first);
-    if (at === undefined || !touches(this.#chunks[at.chunk]!.lasts[at.index]!, first)) {
+    if (at === undefined || !touches(this.#chunks[at.chunk]!.lasts[at.index]!, first))
       at = this.#insert(this.#after(at), first, last);
-    }
     const { lasts } = this.#chunks[at.chunk]!;
     if (compare(lasts[at.index]!, last) < 0) lasts[at.index] = last;
     this.#absorbFollowing(at);
@@ -110,8 +108,7 @@ export class IntervalSet implements Iterable<Interval> {
       else if (keepRight) chunk.firsts[at.index] = next(last)!;
       else if (!keepLeft) this.#remove(at);
       if (keepRight) return;
-      if (keepLeft) at = this.#after(at);
-      else at = this.#normal(at);
+      at = keepLeft ? this.#after(at) : this.#normal(at);
     }
   }
 

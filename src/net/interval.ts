@@ -12,9 +12,8 @@ export interface Interval {
 
 export function interval(first: Address, last: Address): Interval {
   assertSameFamily(first, last);
-  if (compare(first, last) > 0) {
+  if (compare(first, last) > 0)
     throw new NetError("bad-range", `the range ${first}-${last} runs backwards: its start is above its end.`);
-  }
   return { first, last };
 }
 
@@ -58,9 +57,8 @@ export interface Range {
 export function parseRange(text: string, options: ParseOptions = {}): Range {
   const [left, right, ...more] = text.split("-");
   if (right === undefined) return { prefix: parseCidr(text, options).prefix };
-  if (more.length > 0) {
+  if (more.length > 0)
     throw new NetError("bad-range", `${JSON.stringify(text)} has more than one "-": write A-B/length.`);
-  }
   const start = partOf(text, () => parseAddress(left!, options));
   const { address: end, prefix } = partOf(text, () => parseCidr(right, options));
   if (contains(prefix, start)) return { prefix, start, end };

@@ -25,9 +25,8 @@ export class Prefix {
   /** The prefix of that length around the address: host bits are cleared. */
   static around(address: Address, length: number): Prefix {
     const bits = bitsOf(address.family);
-    if (!Number.isInteger(length) || length < 0 || length > bits) {
+    if (!Number.isInteger(length) || length < 0 || length > bits)
       throw new NetError("bad-prefix", `/${length} is no prefix length for ${address}: it goes from 0 to ${bits}.`);
-    }
     return new Prefix(masked(address, length, 0), length);
   }
 
@@ -68,7 +67,8 @@ export interface Cidr {
 export function parseCidr(text: string, options: ParseOptions = {}): Cidr {
   const slash = text.indexOf("/");
   if (slash < 0) {
-    const words = `${JSON.stringify(text)} has no prefix length: write it as address/length, like ${example(text)}.`;
+    const example = text.includes(":") ? "fd00::/64" : "10.0.0.0/24";
+    const words = `${JSON.stringify(text)} has no prefix length: write it as address/length, like ${example}.`;
     throw new NetError("bad-prefix", words);
   }
   const digits = text.slice(slash + 1);
@@ -129,8 +129,4 @@ function maskWord(word: number, bits: number, fill: number): number {
   if (bits <= 0) return fill >>> 0;
   const host = 0xffff_ffff >>> bits;
   return ((word & ~host) | (fill & host)) >>> 0;
-}
-
-function example(text: string): string {
-  return text.includes(":") ? "fd00::/64" : "10.0.0.0/24";
 }

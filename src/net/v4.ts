@@ -27,9 +27,8 @@ export function scanV4(text: string, sloppy: boolean): number | string {
     }
     const digit = code - zero;
     if (digit < 0 || digit > 9) return `the character ${JSON.stringify(text[i])} is neither a digit nor a dot`;
-    if (digits > 0 && octet === 0 && !sloppy) {
+    if (digits > 0 && octet === 0 && !sloppy)
       return "an octet has a leading zero, which some programs read as octal: write it without";
-    }
     octet = octet * 10 + digit;
     digits += 1;
     if (octet > 255) return "an octet is larger than 255";

@@ -3,10 +3,7 @@ import { formatV4, scanV4 } from "./v4.ts";
 
 export type Words = readonly [number, number, number, number];
 
-/**
- * Reads an IPv6 address. Returns its words, or the reason why not.
- * Sloppy allows more than four digits in a group if the surplus is zeros, and leading zeros in a dotted tail.
- */
+/** The words, or the reason why not. Sloppy allows surplus zeros in a group, and leading zeros in a dotted tail. */
 export function scanV6(text: string, sloppy: boolean): Words | string {
   if (text.includes("%")) return "it carries a zone (%...), which is not part of an address here: leave it out";
   const elision = text.indexOf("::");

@@ -1,6 +1,5 @@
 // Every hold by the pools that show it, kept up to date object by object: a change of one address costs one pool's
-// work.
-// Invariant: `of(pool)` are exactly the holds put last for which the index names that pool. A change of the pools
+// work. Invariant: `of(pool)` are exactly the holds put last for which the index names that pool. A change of the pools
 // themselves is rare and makes everything anew.
 import { PoolIndex, type PoolRange } from "./membership.ts";
 import type { PoolHold } from "./pool-hold.ts";
@@ -48,9 +47,8 @@ export class HoldsByPool {
     const pools = this.#poolsOf(held);
     for (const pool of pools) {
       const inPool = held.filter((each) => this.#index.of(each.hold, each.namespace).some((at) => at.key === pool));
-      const members = this.#byPool.get(pool);
-      if (members === undefined) this.#byPool.set(pool, new Map([[key, inPool]]));
-      else members.set(key, inPool);
+      const members = this.#byPool.get(pool) ?? new Map<string, readonly PoolHold[]>();
+      this.#byPool.set(pool, members.set(key, inPool));
     }
     return pools;
   }

@@ -15,9 +15,7 @@ import { FreeMapSweeper } from "./mirror/free-map-sweeper.ts";
 import { FreeMapWriter } from "./mirror/free-map-writer.ts";
 import { MirrorWriter, type MirrorWriterOptions } from "./mirror/mirror-writer.ts";
 import { networksOf, type NetworkUse } from "./networks.ts";
-import { pauseOf } from "./pause.ts";
-import type { PoolHold } from "./pool-hold.ts";
-import type { Work } from "./rounds.ts";
+import { pauseOf, type Work } from "./rounds.ts";
 import { StateKeeper, type StateKeeperOptions } from "./state-keeper.ts";
 
 export interface LeaderOptions
@@ -127,7 +125,7 @@ export class PoolsLeader {
   }
 
   #makeCollector(state: StateKeeper, onHeldBack: () => void): LeakCollector {
-    const { client, clock, metrics } = this.#options;
+    const { client, clock, events, metrics } = this.#options;
     const ledgers = new Map<string, Ledger>();
     const ledgerOf = (namespace: string) => {
       const made = { client, namespace, now: () => clock.wallMs(), clock, coexistence: () => state.coexistence };
@@ -140,9 +138,13 @@ export class PoolsLeader {
       pause: this.#pause,
       ledgerOf,
       onSuspect: (_held, reason) => metrics?.suspected(reason),
-      onFreed: (held, reason, why) => {
+      onFreed: ({ hold }, reason, why) => {
         metrics?.freed(reason);
-        this.#tellPod(held, why);
+        const { namespace, name, uid } = hold.owner;
+        const pod = { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, ...(uid !== "" && { uid }) } };
+        const words = `Freed the IP address ${hold.address} of ${hold.domain}: ${why}.`;
+        // Under the name that whereabouts gives it, so that existing searches find it.
+        events?.record(pod, "Normal", "IPAddressGarbageCollected", words);
       },
       onHeldBack: (why) => {
         metrics?.heldBack(why !== undefined);
@@ -151,14 +153,6 @@ export class PoolsLeader {
         onHeldBack();
       },
     });
-  }
-
-  /** Under the name that whereabouts gives it, so that existing searches find it. */
-  #tellPod({ hold }: PoolHold, why: string): void {
-    const { namespace, name, uid } = hold.owner;
-    const pod = { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, ...(uid !== "" && { uid }) } };
-    const words = `Freed the IP address ${hold.address} of ${hold.domain}: ${why}.`;
-    this.#options.events?.record(pod, "Normal", "IPAddressGarbageCollected", words);
   }
 
   #tellState(type: "Normal" | "Warning", reason: string, words: string): void {

@@ -52,11 +52,8 @@ export function usefulIn(uses: readonly NetworkUse[]): IntervalSet | undefined {
   return uses.map(({ config, range }) => usefulOf(config, range)).reduce((all, each) => union(all, each));
 }
 
-export function usesOfPool(
-  uses: readonly NetworkUse[],
-  { namespace, name }: Pick<PoolRange, "namespace" | "name">,
-): NetworkUse[] {
-  return uses.filter((use) => use.namespace === namespace && use.names.includes(name));
+export function usesOfPool(uses: readonly NetworkUse[], pool: Pick<PoolRange, "namespace" | "name">): NetworkUse[] {
+  return uses.filter(({ namespace, names }) => namespace === pool.namespace && names.includes(pool.name));
 }
 
 function usesOf({ key, config, poolNamespace: namespace }: Definition): NetworkUse[] {

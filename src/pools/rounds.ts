@@ -1,4 +1,5 @@
-// What the leader does again and again, each round from what is there.
+// What the leader does again and again, each round from what is there, unless it is paused.
+import { fetchState, readState } from "../cluster/state.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";
@@ -28,4 +29,37 @@ export async function everyRound(
     }
     await sleep(clock, ms, signal);
   }
+}
+
+/** `unknown`: the server did not answer. Then the leader rests: it may be paused. */
+export type Pause = "on" | "off" | "unknown";
+
+/** One small read a second, whatever the number of pools. */
+const freshMs = 1000;
+
+type Asking = Pick<Work, "client" | "clock"> & { readonly systemNamespace: string };
+
+/**
+ * Whether handing out is paused (`paused` in holdfast-state): then the leader rests too, since a migration waits until
+ * nobody writes any more. Asked of the server, not followed: an answer is at most a second old.
+ */
+export function pauseOf({
+  client,
+  clock,
+  systemNamespace: namespace,
+}: Asking): (signal: AbortSignal) => Promise<Pause> {
+  let asked: { readonly ms: number; readonly answer: Promise<Pause> } | undefined;
+  const ask = async (signal: AbortSignal): Promise<Pause> => {
+    try {
+      return readState(await fetchState(client, { namespace, signal })).paused === "" ? "off" : "on";
+    } catch {
+      // Whoever keeps the state asks the same, and says what is wrong.
+      return "unknown";
+    }
+  };
+  return (signal) => {
+    const ms = clock.monotonicMs();
+    if (asked === undefined || ms - asked.ms >= freshMs) asked = { ms, answer: ask(signal) };
+    return asked.answer;
+  };
 }

@@ -85,7 +85,7 @@ export class StateKeeper {
   }
 
   async look(signal: AbortSignal): Promise<void> {
-    const { client, clock, systemNamespace } = this.#options;
+    const { client, clock, log, systemNamespace } = this.#options;
     const object = await fetchState(client, { namespace: systemNamespace, signal });
     const current = state.inForce(object);
     if (!this.#isPlaced && object !== undefined) this.#place(state.poolNamespaceOf(object, systemNamespace));
@@ -104,7 +104,7 @@ export class StateKeeper {
       return;
     }
     this.#word = word;
-    const moving = await this.#moving(object, word, current, signal);
+    const moving = await this.#moving(object, word, signal);
     if (moving !== undefined) {
       await this.#write(object, moving, signal);
       return;
@@ -114,10 +114,11 @@ export class StateKeeper {
     const record = async () => (stored = await this.#write(stored, state.wordData(word), signal)) !== undefined;
     const isMarked = this.#hasMarked(word.word, current !== false, upstream.active);
     if (isMarked && !(await record())) return;
-    const isDisowned = isMarked && (await this.#disown(signal));
+    const disowned = isMarked ? await disownPools(client, { signal }) : 0;
+    if (disowned > 0) log.info("pools will be adopted anew when coexistence ends", { count: disowned });
     this.#hasBegun = true;
     // What was disowned shows in the cache a moment later: the rest is for the next look.
-    if (isDisowned && word.word === "off") return;
+    if (disowned > 0 && word.word === "off") return;
     const unshown = word.word === "on" && !(current === true && object?.data?.["why"] === "") ? this.#unshown() : 0;
     const input = { word: word.word, current, upstream, unshown, nowMs: clock.monotonicMs() };
     const unadopted = this.#unadopted().length;
@@ -138,9 +139,8 @@ export class StateKeeper {
 
   #decide(current: boolean | undefined, upstream: Upstream): state.Word | string {
     const { systemNamespace, caches, uses, log, onUnseen } = this.#options;
-    const own = new Set(
-      uses()?.flatMap(({ config, namespace }) => (config.poolNamespace === "nad" ? [namespace] : [])),
-    );
+    const ofDefinitions = uses()?.filter(({ config }) => config.poolNamespace === "nad");
+    const own = new Set(ofDefinitions?.map(({ namespace }) => namespace));
     const namespaces = new Set(Array.from(caches.pools.cache.list(), ({ metadata }) => metadata.namespace ?? ""));
     const poolsElsewhere = [...namespaces].filter((each) => each !== systemNamespace && !own.has(each));
     const hasKept = [...caches.reservations.cache.list()].some(
@@ -175,13 +175,9 @@ export class StateKeeper {
    * would be two ledgers: nothing is handed out until each that is heard of knows it, nor while anything is left in the
    * old.
    */
-  async #moving(
-    object: ConfigMap | undefined,
-    word: state.Word,
-    current: boolean | undefined,
-    signal: AbortSignal,
-  ): Promise<Data | undefined> {
+  async #moving(object: ConfigMap | undefined, word: state.Word, signal: AbortSignal): Promise<Data | undefined> {
     const { client, caches } = this.#options;
+    const current = state.inForce(object);
     const to = word.namespace ?? this.#namespace;
     if (to === this.#namespace) return undefined;
     const data = { ...state.wordData(word), paused: object?.data?.["paused"] ?? "" };
@@ -224,13 +220,6 @@ export class StateKeeper {
   #hasMarked(word: state.Word["word"], isOn: boolean, isActive: boolean): boolean {
     const isDue = word === "on" || (isOn && (isActive || !this.#hasBegun));
     return isDue && [...this.#options.caches.pools.cache.list()].some(isAdopted);
-  }
-
-  async #disown(signal: AbortSignal): Promise<boolean> {
-    const { client, log } = this.#options;
-    const count = await disownPools(client, { signal });
-    if (count > 0) log.info("pools will be adopted anew when coexistence ends", { count });
-    return count > 0;
   }
 
   /** Entries of others in an adopted pool are a sign too: after an adoption only whereabouts makes such. */

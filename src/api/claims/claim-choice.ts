@@ -8,10 +8,7 @@ interface Labelled {
 
 type ChoosingVm = Labelled & { readonly spec?: { readonly template?: Labelled | undefined } | undefined };
 
-/**
- * "false" on either keeps the VM out; where labels are demanded, "true" on either lets it in. A VMI has its template's
- * labels, so it stands for one where there is no VM.
- */
+/** "false" on either keeps the VM out; where labels are demanded, "true" lets it in. A VMI has its template's. */
 export function takesPart(vm: ChoosingVm | undefined, vmi: Labelled | undefined, needsLabel: boolean): boolean {
   const places = [vm?.metadata, vm?.spec?.template?.metadata, vmi?.metadata];
   const labels = new Set(places.map((metadata) => metadata?.labels?.[persistenceLabelName]));

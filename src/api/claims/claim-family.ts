@@ -1,8 +1,6 @@
-// Which VM names a claim may be of: how claims are sorted into families. Pure.
-//
-// A family is everything about one VM name in one namespace, written namespace/name. Promised: every claim has one
-// home, which follows from the claim alone, and only its home's plan changes it. Not promised: that a VM of that name
-// is its owner. UIDs decide that.
+// Which VM names a claim may be of: how claims are sorted into families. Pure. A family is everything about one VM name
+// in one namespace, written namespace/name. Promised: every claim has one home, which follows from the claim alone, and
+// only its home's plan changes it. Not promised: that a VM of that name is its owner. UIDs decide that.
 import type { OwnedObject } from "../metadata.ts";
 import { claimVmAnnotation, ownershipOf, vmLabelName } from "./claim-marks.ts";
 
@@ -15,10 +13,7 @@ export function homeOf(claim: OwnedObject): string {
   return `${claim.metadata.namespace ?? ""}/${vm}`;
 }
 
-/**
- * The VM that it is for, for people; empty: it was made by hand. Of a claim that is gone (`metadata` of its hold) only
- * the name can say it: those that we make have a dot.
- */
+/** For people; empty: made by hand. Of a claim that is gone only its name is known: those that we make have a dot. */
 export function machineOf(claim: OwnedObject, isGone: boolean): string {
   const { namespace = "", name = "" } = claim.metadata;
   const isByHand = isGone ? !name.includes(".") : ownershipOf(claim).kind === "ownerless";

@@ -1,9 +1,7 @@
 // What a claim carries beside its fields: whose it is, by UID, which NIC of it, and what keeps it. docs/decisions/0014
-// has the rules. Pure.
-//
-// Promised: `ownershipOf` never takes a claim for somebody's by its name. The owner's UID is recorded beside the owner
-// reference, since garbage collection strips references (orphan deletion) and a restore from a backup brings them back
-// with UIDs of another life.
+// has the rules. Pure. Promised: `ownershipOf` never takes a claim for somebody's by its name. The owner's UID is
+// recorded beside the owner reference, since garbage collection strips references (orphan deletion) and a restore from
+// a backup brings them back with UIDs of another life.
 import { holdfastGroup } from "../kind.ts";
 import type { OwnedObject } from "../metadata.ts";
 import { fitName, isLegalName, longestName } from "../name.ts";
@@ -119,10 +117,7 @@ export function swappedClaimName(vm: string, network: string, cniNetwork: string
   return fitName(`${vm}.${network}`, `${vm}\n${network}\n${cniNetwork}`);
 }
 
-/**
- * The name under which kubevirt/ipam-extensions makes the claim: every run of other characters is a dot. Different
- * pairs may meet in one name, so it only proposes; owner and network decide.
- */
+/** The name by kubevirt/ipam-extensions. Pairs may meet in one, so it only proposes; owner and network decide. */
 export function upstreamClaimName(vm: string, network: string): string {
   return `${vm}.${network}`
     .toLowerCase()

@@ -1,5 +1,4 @@
 // The status of an IPAMClaim, from what is held: addresses, the pod that uses them, the condition IPsAllocated. Pure.
-//
 // The status is information; the hold is the truth. It is written by the daemon right after the commit, and by the
 // leader where that was lost: both make it here, so that neither changes what the other wrote.
 import { allocatedCondition, allocationReasons } from "./claim-marks.ts";

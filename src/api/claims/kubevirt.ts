@@ -99,12 +99,7 @@ export interface NicElement {
  * own elements of the same definition where names are ordinal (net1). Never by counting the VM's interfaces: absent
  * ones shift ordinals.
  */
-export function nicOf(
-  interfaceName: string,
-  elements: readonly NicElement[],
-  namespace: string,
-  spec: VmiSpec,
-): VmNetwork | undefined {
+export function nicOf(interfaceName: string, elements: readonly NicElement[], namespace: string, spec: VmiSpec) {
   const networks = spec.networks ?? [];
   const byHash = networks.find(({ name }) => hashedInterfaceName(name) === interfaceName);
   // The hash of a network that the VM does not have any more is not another network by position.
@@ -112,9 +107,8 @@ export function nicOf(
   const element = elements.find((each) => each.interfaceName === interfaceName);
   if (element === undefined) return undefined;
   const key = `${element.namespace}/${element.name}`;
-  const absent = new Set(
-    (spec.domain?.devices?.interfaces ?? []).filter(({ state }) => state === "absent").map(({ name }) => name),
-  );
+  const interfaces = spec.domain?.devices?.interfaces ?? [];
+  const absent = new Set(interfaces.filter(({ state }) => state === "absent").map(({ name }) => name));
   const same = networks.filter(
     (each) => definitionKeyOf(each, namespace) === key && each.multus?.default !== true && !absent.has(each.name),
   );

@@ -22,9 +22,8 @@ export function readRequested(text: string | undefined, nic: string): Requested 
   }
   if (typeof all !== "object" || all === null || Array.isArray(all)) return unreadable("it is no object");
   const own: unknown = Object.hasOwn(all, nic) ? (all as Record<string, unknown>)[nic] : [];
-  if (!Array.isArray(own) || own.length > addressesMax || !own.every((each) => typeof each === "string")) {
+  if (!Array.isArray(own) || own.length > addressesMax || !own.every((each) => typeof each === "string"))
     return unreadable(`a network's value is no list of at most ${addressesMax} addresses`);
-  }
   return { addresses: own.map((each) => each.split("/")[0]!.trim()).filter((each) => each !== ""), problem: "" };
 }
 

@@ -16,9 +16,8 @@ export function addressName(address: Address): string {
 /** Reads `before-address`, where `before` may be empty; undefined where the end is no address in that form. */
 export function readAddressName(name: string): { readonly before: string; readonly address: Address } | undefined {
   const six = fullV6.exec(name);
-  if (six?.[2] !== undefined) {
+  if (six?.[2] !== undefined)
     return { before: six[1] ?? "", address: fromBigInt(6, BigInt(`0x${six[2].replaceAll("-", "")}`)) };
-  }
   const four = v4.exec(name);
   const address = tryAddress(four?.[2] ?? "");
   return address === undefined ? undefined : { before: four?.[1] ?? "", address };

@@ -67,11 +67,8 @@ export interface Marks {
 }
 
 /** The marks of a hold that is being written. `node`: whose daemon writes it. */
-export function marksOf(
-  owner: Owner,
-  { note = {}, users = [] }: { readonly note?: HoldNote; readonly users?: readonly HoldUser[] } = {},
-  node?: string,
-): Marks {
+export function marksOf(owner: Owner, hold: Pick<Hold, "note" | "users"> = {}, node?: string): Marks {
+  const { note = {}, users = [] } = hold;
   const part = owner.kind === "nic" ? 0 : (owner.part ?? 0);
   return {
     labels: {
@@ -138,15 +135,8 @@ function noteOf({ annotations = {}, labels }: Marked): HoldNote | undefined {
   const { [poolAnnotation]: pool, [keeperAnnotation]: keeper, [whyAnnotation]: why } = annotations;
   const { [identityAnnotation]: identity, [vouchedAnnotation]: vouched } = annotations;
   const mac = labels?.[macLabelName]?.replaceAll("-", ":");
-  if ([pool, keeper, why, identity, mac, vouched].every((each) => each === undefined)) return undefined;
-  return {
-    ...(pool !== undefined && { pool }),
-    ...(keeper !== undefined && { keeper }),
-    ...(identity !== undefined && { identity }),
-    ...(mac !== undefined && { mac }),
-    ...(vouched !== undefined && { vouched }),
-    ...(why !== undefined && { why }),
-  };
+  const said = Object.entries({ pool, keeper, identity, mac, vouched, why }).filter(([, text]) => text !== undefined);
+  return said.length === 0 ? undefined : Object.fromEntries(said);
 }
 
 /** Undefined: none are noted. What cannot be read counts as a user whom nobody can ask for: the address is not free. */

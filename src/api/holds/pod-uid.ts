@@ -15,10 +15,7 @@ export function isPodOf({ uid, annotations }: Pick<ReadMetadata, "uid" | "annota
  * pod may run long before its mirror is in the API, or without one (an admission that refuses it): that none is there
  * proves nothing.
  */
-export function mayLackMirror(
-  pod: { readonly mirrorOf?: string | undefined } | undefined,
-  { uid }: { readonly uid: string },
-): boolean {
+export function mayLackMirror(pod: { mirrorOf?: string | undefined } | undefined, { uid }: { uid: string }): boolean {
   return /^[0-9a-f]{32}$/.test(uid) && pod?.mirrorOf === undefined;
 }
 

@@ -1,8 +1,7 @@
-// Names of OverlappingRangeIPReservations: [network-]address.
-//
-// Written: IPv4 exactly as whereabouts does, IPv6 in full as its fork does. These are injective: different networks or
-// addresses never share a name. Read besides: whereabouts' IPv6 names, where every ':' became '-' ("fd00--1"). Those
-// can mean several things: "a-b--1" is network "a" with b::1, or a:b::1 without a network.
+// Names of OverlappingRangeIPReservations: [network-]address. Written: IPv4 exactly as whereabouts does, IPv6 in full
+// as its fork does. These are injective: different networks or addresses never share a name. Read besides: whereabouts'
+// IPv6 names, where every ':' became '-' ("fd00--1"). Those can mean several things: "a-b--1" is network "a" with b::1,
+// or a:b::1 without a network.
 import type { Address } from "../../net/address.ts";
 import { isLegalName, legalName } from "../name.ts";
 import { addressName, readAddressName, tryAddress } from "./address-name.ts";
@@ -30,14 +29,12 @@ export function reservationNamesToRead(network: string, address: Address): strin
 export function readReservationName(name: string): ReservationNameReading[] {
   const today = readAddressName(name);
   if (today !== undefined) return [{ network: today.before, address: today.address }];
-  const readings: ReservationNameReading[] = [];
-  for (let from = 0; from <= name.length; from++) {
-    if (from > 0 && name[from - 1] !== "-") continue;
+  const starts = [0, ...Array.from(name.matchAll(/-/g), ({ index }) => index + 1)];
+  return starts.flatMap((from) => {
     const network = name.slice(0, Math.max(from - 1, 0));
     const address = readLegacy(name.slice(from));
-    if (address !== undefined && (from === 0 || isLegalName(network))) readings.push({ network, address });
-  }
-  return readings;
+    return address !== undefined && (from === 0 || isLegalName(network)) ? [{ network, address }] : [];
+  });
 }
 
 const withNetwork = (network: string, text: string) => (network === "" ? text : `${network}-${text}`);

@@ -1,7 +1,6 @@
-// The keys of IPPool.spec.allocations: the decimal offset of an address from the address in spec.range.
-//
-// Written: exact over 128 bits, never by a wrong arithmetic. Read: the same, and every other address that whereabouts
-// may have meant by the key. Without host bits in spec.range, and with 64 host bits or fewer, there is no other.
+// The keys of IPPool.spec.allocations: the decimal offset of an address from the address in spec.range. Written: exact
+// over 128 bits, never by a wrong arithmetic. Read: the same, and every other address that whereabouts may have meant
+// by the key. Without host bits in spec.range, and with 64 host bits or fewer, there is no other.
 import { type Address, distance, equal, minus, plus } from "../../net/address.ts";
 import { contains, type Cidr } from "../../net/prefix.ts";
 import { ObjectError } from "../error.ts";
@@ -10,12 +9,8 @@ import { whereaboutsOffsetBits, whereaboutsOrigins } from "./whereabouts-offset.
 /** whereabouts reads offsets as signed 64-bit numbers. */
 const whereaboutsLimit = 1n << 63n;
 
-export interface KeyOptions {
-  /** Refuse what whereabouts could not read back. */
-  readonly forWhereabouts?: boolean;
-}
-
-export function allocationKey(range: Cidr, address: Address, { forWhereabouts = false }: KeyOptions = {}): string {
+/** `forWhereabouts`: refuse what it could not read back. */
+export function allocationKey(range: Cidr, address: Address, { forWhereabouts = false } = {}): string {
   const written = `${range.address}/${range.prefix.length}`;
   if (!contains(range.prefix, address)) {
     const words = `${address} is not in the pool's spec.range ${written}: it belongs into another pool.`;
@@ -51,9 +46,8 @@ export function readAllocationKey(range: Cidr, key: string): KeyReading | string
   const offset = BigInt(key.replace("+", ""));
   const meant = [plus(range.address, offset), ...otherMeanings(range, offset)];
   const [address, ...others] = distinct(meant.filter((each) => each !== undefined && contains(range.prefix, each)));
-  if (address === undefined) {
+  if (address === undefined)
     return `the key ${JSON.stringify(key)} leads out of ${range.prefix}, counted from ${range.address}`;
-  }
   const isWrapped = range.prefix.hostBits > whereaboutsOffsetBits && offset >> BigInt(whereaboutsOffsetBits) === 0n;
   return { address, others, isWrapped };
 }

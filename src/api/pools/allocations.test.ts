@@ -6,8 +6,10 @@ import { apiRefusalOf } from "../../../test/api/refusal.ts";
 import { word } from "../../../test/net/arbitrary.ts";
 import { parseAddress, V6Address } from "../../net/address.ts";
 import { parseObject } from "../kind.ts";
+import { allocationKey } from "./allocation-key.ts";
 import { readAllocations, writeAllocations } from "./allocations.ts";
 import { type IPPool, ipPoolKind } from "./ip-pool.ts";
+import { parseRange } from "./range.ts";
 
 function pool(range: string, allocations: object): IPPool {
   return parseObject(ipPoolKind, {
@@ -83,9 +85,9 @@ test("an offset that whereabouts could not read is refused for it", () => {
       owner: { kind: "claim", uid: "u", namespace: "default", name: "c" } as const,
     },
   ];
-  expect(apiRefusalOf(() => writeAllocations("fd00::/64", held, { forWhereabouts: true })).code).toBe(
-    "offset-too-large",
-  );
+  const range = parseRange("fd00::/64");
+  const refusal = apiRefusalOf(() => allocationKey(range, held[0]!.address, { forWhereabouts: true }));
+  expect(refusal.code).toBe("offset-too-large");
   expect(Object.keys(writeAllocations("fd00::/64", held))).toHaveLength(1);
 });
 

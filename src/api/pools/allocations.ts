@@ -1,12 +1,11 @@
-// IPPool.spec.allocations as a list of addresses and owners, and back.
-//
-// Reading loses nothing: what a key cannot mean is named, what it may mean besides is listed, so that whoever adopts a
-// pool keeps every address that may be in use. Writing is exact, and refuses what it cannot say.
+// IPPool.spec.allocations as a list of addresses and owners, and back. Reading loses nothing: what a key cannot mean is
+// named, what it may mean besides is listed, so that whoever adopts a pool keeps every address that may be in use.
+// Writing is exact, and refuses what it cannot say.
 import type { Owner } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
 import { ownerOfRecord, ownerRecord } from "../holds/owner-record.ts";
 import { describeObject } from "../metadata.ts";
-import { allocationKey, type KeyOptions, type KeyReading, readAllocationKey } from "./allocation-key.ts";
+import { allocationKey, type KeyReading, readAllocationKey } from "./allocation-key.ts";
 import type { IPPool, PoolAllocation } from "./ip-pool.ts";
 import { parseRange } from "./range.ts";
 
@@ -42,16 +41,13 @@ export function readAllocations(pool: IPPool): PoolContents {
   return { entries, unreadable };
 }
 
+type Held = { readonly address: Address; readonly owner: Owner };
+
 /** The map for a pool with that `spec.range`, in the order given. */
-export function writeAllocations(
-  range: string,
-  held: Iterable<{ readonly address: Address; readonly owner: Owner }>,
-  options: KeyOptions = {},
-): Record<string, PoolAllocation> {
+export function writeAllocations(range: string, held: Iterable<Held>): Record<string, PoolAllocation> {
   const cidr = parseRange(range);
-  const allocations: Record<string, PoolAllocation> = {};
-  for (const { address, owner } of held) allocations[allocationKey(cidr, address, options)] = allocationOf(owner);
-  return allocations;
+  const entries = Array.from(held, ({ address, owner }) => [allocationKey(cidr, address), allocationOf(owner)]);
+  return Object.fromEntries(entries) as Record<string, PoolAllocation>;
 }
 
 /** The entry of an owner, under whatever key. */

@@ -1,9 +1,7 @@
 // IPPool (whereabouts.cni.cncf.io/v1alpha1): one range and who has which address of it. docs/objects.md says which
-// field is whose.
-//
-// The schema accepts whatever whereabouts and its fork write; `spec.range` must be a CIDR, since nothing in the pool
-// means anything without it. Keys of `allocations` are not judged here: allocations.ts reads the good ones and names
-// the bad.
+// field is whose. The schema accepts whatever whereabouts and its fork write; `spec.range` must be a CIDR, since
+// nothing in the pool means anything without it. Keys of `allocations` are not judged here: allocations.ts reads the
+// good ones and names the bad.
 import { z } from "zod";
 
 import { conditions, count } from "../fields.ts";
@@ -35,15 +33,12 @@ const spec = z.looseObject({
   enable_l3: z.boolean().optional().describe("Network and broadcast address are usable too."),
 });
 
-const allocatedIp = z.looseObject({
-  ip: z.string(),
-  podRef: z.string().optional(),
-  ifName: z.string().optional(),
-});
+const text = z.string().optional();
+const allocatedIp = z.looseObject({ ip: z.string(), podRef: text, ifName: text });
 
 const status = z.looseObject({
-  firstIP: z.string().optional(),
-  lastIP: z.string().optional(),
+  firstIP: text,
+  lastIP: text,
   totalIPs: count.optional(),
   usedIPs: count.optional(),
   freeIPs: count.optional(),

@@ -1,8 +1,7 @@
-// In which domain a pool is handed out of, for all its networks: what its annotation holdfast.io/domain says. Pure.
-//
-// The records of a domain arbitrate (decision 0011). Two networks that use one pool, the one with
-// enable_overlapping_ranges and the other without, would have two arbiters, and an address could be given by both. So
-// the first that uses the pool marks it.
+// In which domain a pool is handed out of, for all its networks: what its annotation holdfast.io/domain says. Pure. The
+// records of a domain arbitrate (decision 0011). Two networks that use one pool, the one with enable_overlapping_ranges
+// and the other without, would have two arbiters, and an address could be given by both. So the first that uses the
+// pool marks it.
 import type { Domain } from "../../ipam/ledger.ts";
 import { attempt } from "../../net/coded-error.ts";
 import { ObjectError } from "../error.ts";
@@ -25,10 +24,7 @@ export function isAdopted(pool: Annotated): boolean {
   return (pool.metadata.annotations?.[adoptedAnnotation] ?? "") !== "" && markedDomain(pool) !== undefined;
 }
 
-/**
- * The domain for a network with that rule. One that asks for its pool alone goes along with the whole network, which is
- * stricter. Undefined: it asks for more than the pool gives, and must be refused.
- */
+/** One that asks for its pool alone goes along with the whole network. Undefined: it asks for more, and is refused. */
 export function settledDomain(rule: DomainRule, marked: Domain | undefined): Domain | undefined {
   const own = domainOfPool(rule);
   if (marked === undefined || marked === own) return own;

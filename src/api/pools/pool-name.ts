@@ -31,16 +31,12 @@ export function poolName(identity: PoolIdentity, naming: PoolNaming = "whereabou
   return legalName("IPPool", plainName(identity, naming), describeIdentity(identity));
 }
 
-/**
- * Every name under which the pool may already be, the one to write first. `written` is the range as the configuration
- * has it: early versions named the pool by it, host bits and all.
- */
+/** Every name under which it may be, the one to write first. Early versions named it by the range as `written`. */
 export function poolNamesToRead(identity: PoolIdentity, naming: PoolNaming = "whereabouts", written?: Cidr): string[] {
   const others = poolNamings.filter((other) => other !== "network" || identity.network !== "");
   const names = [poolName(identity, naming), ...others.map((other) => plainName(identity, other))];
-  if (written !== undefined && identity.node === "") {
+  if (written !== undefined && identity.node === "")
     names.push(join([identity.network, rangeText(written.address, written.prefix.length)]));
-  }
   return [...new Set(names)].filter(isLegalName);
 }
 

@@ -1,8 +1,7 @@
 // What whereabouts writes as the offset of an address where the range's own address has host bits. It subtracts byte by
 // byte, and wherever a byte borrows it gets the byte wrong: 10.0.1.3 from 10.0.0.5 is 248, not 254. Below the base it
-// takes the distance without its sign. Both only happen with host bits; without them no byte ever borrows.
-//
-// This file knows that arithmetic in order to recognise what it left behind. Nothing here is ever written.
+// takes the distance without its sign. Both only happen with host bits; without them no byte ever borrows. This file
+// knows that arithmetic in order to recognise what it left behind. Nothing here is ever written.
 import { type Address, fromBigInt, toBigInt } from "../../net/address.ts";
 import { contains, type Cidr } from "../../net/prefix.ts";
 

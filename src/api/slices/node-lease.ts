@@ -86,10 +86,9 @@ const journalSlices = z.object({
 
 export type JournalSlices = z.infer<typeof journalSlices>;
 
-export function writeJournalSlices(
-  slices: readonly (readonly [...JournalSlices["slices"][number]])[],
-  restored = false,
-): string {
+type JournalSlice = readonly [...JournalSlices["slices"][number]];
+
+export function writeJournalSlices(slices: readonly JournalSlice[], restored = false): string {
   const inOrder = slices.toSorted((a, b) => (a.join(" ") < b.join(" ") ? -1 : 1));
   const named = within(inOrder, mostBytes.journal).slice(0, mostJournalSlices);
   const more = slices.length - named.length;

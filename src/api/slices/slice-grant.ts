@@ -1,7 +1,6 @@
 // What stands on the IPPool of a node's slice beside whereabouts' fields (docs/decisions/0013): the grant, which only
-// the controller writes, and the node's word on it, which only that node's daemon writes. Pure.
-//
-// Promised: a grant or a word that cannot be read reads as absent, and nothing is handed out by it.
+// the controller writes, and the node's word on it, which only that node's daemon writes. Pure. Promised: a grant or a
+// word that cannot be read reads as absent, and nothing is handed out by it.
 import { z } from "zod";
 
 import { attempt } from "../../net/coded-error.ts";

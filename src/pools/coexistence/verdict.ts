@@ -23,19 +23,12 @@ export interface CoexistenceInput {
   readonly nowMs: number;
 }
 
-export interface CoexistenceVerdict {
-  readonly coexistence: boolean;
-  /** Empty: the word is in force, whole. */
-  readonly why: string;
-  readonly mayAdopt: boolean;
-  readonly memory: Memory;
-}
-
 /** whereabouts' lease lasts 1.5 s, its garbage collector runs at every pod's end; its longest ADD is two minutes. */
 export const silenceMs = 120_000;
 const unknown: Memory = { silentSinceMs: undefined };
 
-export function nextCoexistence(memory: Memory, input: CoexistenceInput): CoexistenceVerdict {
+/** `why` is empty where the word is in force, whole. */
+export function nextCoexistence(memory: Memory, input: CoexistenceInput) {
   const { word, current, upstream, unadopted, unshown, nowMs } = input;
   if (word === "on") {
     const why = unshown === 0 ? "" : `${unshown} holds are not yet where whereabouts looks: do not start it before`;
@@ -87,12 +80,12 @@ export function firstWord(input: DecisionInput): Word | string {
   if (current === false) return { word: "off", by: "the controller: it was off before there was a word" };
   if (upstream.active) return { word: "on", by: `the controller, at its first start: ${upstream.why.join(" ")}` };
   const [other] = upstream.elsewhere;
-  if (other !== undefined)
-    return (
-      `${other.workload} is whereabouts and keeps its pools in namespace ${other.namespace}, Holdfast in ${systemNamespace}: a range of both ` +
-      "would have two ledgers. Say `holdfast coexistence on`, and Holdfast keeps its pools there, too; or, if they share no range, " +
-      "`holdfast coexistence off`"
-    );
+  if (other !== undefined) {
+    const places = `in namespace ${other.namespace}, Holdfast in ${systemNamespace}: a range of both would have two ledgers`;
+    const remedy =
+      "Say `holdfast coexistence on`, and Holdfast keeps its pools there, too; or, if they share no range,";
+    return `${other.workload} is whereabouts and keeps its pools ${places}. ${remedy} \`holdfast coexistence off\``;
+  }
   const [left] = poolsElsewhere;
   if (left === undefined && hasKept)
     return { word: "on", by: `the controller: holds are kept from whereabouts, so it was on before; ${unseen}` };

@@ -3,14 +3,13 @@
 // guarded by the version of the hold that was judged, so a sandbox that was renewed meanwhile keeps its address; where
 // too much looks leaked at once, nothing is freed (src/cluster/mass-release-breaker.ts). Not promised: that two leaders
 // do not both look; both would free the same.
-import { type BreakerLimits, heldBack } from "../../cluster/mass-release-breaker.ts";
+import { heldBack } from "../../cluster/mass-release-breaker.ts";
 import type { Ledger } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";
 import { sleep } from "../../kube/clock.ts";
 import { TokenBucket } from "../../kube/queue/ratelimit.ts";
-import type { Pause } from "../pause.ts";
 import { describeHeld, type PoolHold, heldKey } from "../pool-hold.ts";
-import { everyRound, type Work } from "../rounds.ts";
+import { everyRound, type Pause, type Work } from "../rounds.ts";
 import { defaultLimits, isOwners, judge, type JudgeLimits, type LeakReason } from "./judge.ts";
 import { factsFrom, liveFacts, nodesOf } from "./live-facts.ts";
 import { Observations } from "./observations.ts";
@@ -23,7 +22,6 @@ export interface CollectorOptions extends Omit<Work, "isPaused"> {
   readonly ledgerOf: (namespace: string) => Ledger;
   readonly cooldownMs: number;
   readonly limits?: JudgeLimits;
-  readonly breaker?: BreakerLimits;
   readonly allowMassRelease?: boolean;
   readonly onSuspect?: (held: PoolHold, reason: LeakReason) => void;
   readonly onFreed?: (held: PoolHold, reason: LeakReason, why: string) => void;
@@ -122,8 +120,8 @@ export class LeakCollector {
   }
 
   #mayFree(holds: number): boolean {
-    const { allowMassRelease = false, breaker, log, onHeldBack } = this.#options;
-    const why = allowMassRelease ? undefined : heldBack(this.#observations.suspected, holds, breaker);
+    const { allowMassRelease = false, log, onHeldBack } = this.#options;
+    const why = allowMassRelease ? undefined : heldBack(this.#observations.suspected, holds);
     if ((why === undefined) !== (this.#heldBack === undefined)) {
       onHeldBack?.(why);
       if (why === undefined) log.info("leak collection goes on");

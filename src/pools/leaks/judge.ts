@@ -117,13 +117,11 @@ function suspect(held: PoolHold, facts: Facts, limits: JudgeLimits): Suspected {
   if (mayLackMirror(pod, owner) && (node === "" || facts.nodeState(node) === "ready"))
     return `pod ${podOf(owner)} is one of the kubelet's own, which may run without the API knowing it`;
   const isOff = node !== "" && facts.nodeState(node) !== "ready";
-  return (
-    keptByNode(node, facts) ?? {
-      reason: pod === undefined ? "pod-gone" : "pod-replaced",
-      why: isOff ? `${why}, and node ${node} is off` : why,
-      afterMs: isOff ? limits.observeMs : Math.max(limits.observeMs, vouchedMs(note)),
-    }
-  );
+  const kept = keptByNode(node, facts);
+  if (kept !== undefined) return kept;
+  const reason = pod === undefined ? "pod-gone" : "pod-replaced";
+  const afterMs = isOff ? limits.observeMs : Math.max(limits.observeMs, vouchedMs(note));
+  return { reason, why: isOff ? `${why}, and node ${node} is off` : why, afterMs };
 }
 
 /** A day: nobody vouches for longer than a daemon may be away. */
@@ -149,12 +147,9 @@ function suspectPresent(held: PoolHold, pod: PodFacts, owner: PodOwner, facts: F
     return { reason: "pod-completed", why: `pod ${podOf(owner)} has ended (${pod.phase})`, afterMs: limits.observeMs };
   if (pod.isTerminating) return `pod ${podOf(owner)} is terminating, and may still use it`;
   if (!facts.isSuperseded) return `pod ${podOf(owner)} exists`;
-  return {
-    reason: "superseded",
-    why: `pod ${podOf(owner)} uses another address on ${owner.interface}, by its network-status`,
-    // The status is written when a new sandbox has all interfaces; until then it shows what the one before had.
-    afterMs: Math.max(limits.supersededMs, limits.observeMs),
-  };
+  const why = `pod ${podOf(owner)} uses another address on ${owner.interface}, by its network-status`;
+  // The status is written when a new sandbox has all interfaces; until then it shows what the one before had.
+  return { reason: "superseded", why, afterMs: Math.max(limits.supersededMs, limits.observeMs) };
 }
 
 /** Nothing runs there any more. The pod object itself may outlive that for a while. */

@@ -14,11 +14,7 @@ export function doublesOf(holds: Iterable<PoolHold>, index: PoolsOfHolds): Map<s
 }
 
 /** Said of this hold only where the pod's interface has one of the others and not this one. Silence proves nothing. */
-export function isSuperseded(
-  held: PoolHold,
-  doubles: readonly PoolHold[],
-  status?: readonly InterfaceStatus[],
-): boolean {
+export function isSuperseded(held: PoolHold, doubles: readonly PoolHold[], status?: readonly InterfaceStatus[]) {
   const { owner } = held.hold;
   if (owner.kind !== "pod" || status === undefined) return false;
   const shown = status.filter((each) => each.interface === owner.interface).flatMap(({ addresses }) => addresses);

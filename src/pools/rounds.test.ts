@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { stateObject } from "../cluster/state.ts";
 import { ManualClock } from "../kube/manual-clock.ts";
 import { KubeClient } from "../kube/rest.ts";
-import { pauseOf } from "./pause.ts";
+import { pauseOf } from "./rounds.ts";
 
 it("a server that does not answer has said neither that handing out is paused nor that it is not", async () => {
   const clock = new ManualClock();
