@@ -43,11 +43,8 @@ type Asking = Pick<Work, "client" | "clock"> & { readonly systemNamespace: strin
  * Whether handing out is paused (`paused` in holdfast-state): then the leader rests too, since a migration waits until
  * nobody writes any more. Asked of the server, not followed: an answer is at most a second old.
  */
-export function pauseOf({
-  client,
-  clock,
-  systemNamespace: namespace,
-}: Asking): (signal: AbortSignal) => Promise<Pause> {
+export function pauseOf(options: Asking): (signal: AbortSignal) => Promise<Pause> {
+  const { client, clock, systemNamespace: namespace } = options;
   let asked: { readonly ms: number; readonly answer: Promise<Pause> } | undefined;
   const ask = async (signal: AbortSignal): Promise<Pause> => {
     try {

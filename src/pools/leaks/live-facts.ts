@@ -146,9 +146,6 @@ async function readNodes(asking: Asking, labels: readonly string[]): Promise<Nod
   const nodes = await Promise.all(known.map((name) => lookUp(client, kinds.nodes, { name }, { signal })));
   const names = known.map(nodeLeaseName);
   const leases = await Promise.all(names.map((name) => lookUp(client, kinds.leases, { namespace, name }, { signal })));
-  return nodesOf(
-    judge,
-    nodes.filter((each) => each !== undefined),
-    leases.filter((each) => each !== undefined),
-  );
+  const isThere = <T>(each: T | undefined) => each !== undefined;
+  return nodesOf(judge, nodes.filter(isThere), leases.filter(isThere));
 }
