@@ -1,6 +1,6 @@
 // What the commands of the daemon work with. Put together once, in daemon.ts.
 import type { Recent } from "../kube/cache/recent.ts";
-import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
+import type { EventRecorder } from "../kube/events/events.ts";
 import type { Quota } from "./add/quota.ts";
 import type { TakeParts } from "./add/take.ts";
 import type { ClaimContext } from "./claims/context.ts";
@@ -21,7 +21,8 @@ import type { SliceFacade } from "./slices/slice-facade.ts";
 
 export type Probe = (request: ProbeRequest) => Promise<ProbeAnswer>;
 
-type TellPod = (pod: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reason: string, message: string) => void;
+/** An event of an object. */
+export type Tell = EventRecorder["record"];
 
 export interface DaemonContext
   extends
@@ -47,7 +48,7 @@ export interface DaemonContext
   readonly releases: Releases;
   readonly claims: ClaimContext;
   readonly quota: Quota;
-  readonly tell: TellPod;
+  readonly tell: Tell;
   /** Whether what this node holds is known, and releases may be written: otherwise they are only recorded. */
   readonly mayRelease: () => boolean;
   readonly conflicts: () => number;

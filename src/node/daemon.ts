@@ -19,6 +19,7 @@ import { SharedSource } from "./add/shared-source.ts";
 import { SlicedSource } from "./add/sliced-source.ts";
 import { assembleClaims } from "./claims/context.ts";
 import { isClaimGone, podState, serverFacts } from "./claims/fence/fence-facts.ts";
+import { Fence } from "./claims/fence/fence.ts";
 import type { DaemonContext, Probe } from "./context.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import { HoldIndex } from "./holds/hold-index.ts";
@@ -26,7 +27,7 @@ import { HoldLoader } from "./holds/hold-loader.ts";
 import { Reassert } from "./holds/reassert.ts";
 import { type ObjectName, Sandboxes } from "./holds/sandboxes.ts";
 import { History, probedKind } from "./holds/server-history.ts";
-import { namespaceId } from "./kernel/namespace-id.ts";
+import { namespaceId } from "./kernel/namespace.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Ledgers } from "./pools/ledgers.ts";
 import { PoolResolver } from "./pools/pool-resolver.ts";
@@ -192,9 +193,10 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     const pod = podInformer.cache.get(`${namespace}/${name}`);
     return pod !== undefined && podState(pod, uid) === "alive";
   };
-  const fence = fencing && { shut: fencing.shut, sandboxes, isAlive, tell, onFence: metrics.fenced };
+  const { fenced: onFence } = metrics;
+  const fence = fencing && new Fence({ shut: fencing.shut, sandboxes, facts, isAlive, tell, onFence, clock, log });
   const waitMs = options.claimWaitMs;
-  const claims = assembleClaims({ client, clock, log, node, state, ledgers, poolResolver, waitMs, fence });
+  const claims = assembleClaims({ client, clock, log, node, state, ledgers, poolResolver, waitMs });
   const spool = new Spool({
     folder: join(folder, basename(defaultSpool)),
     ownUid: options.ownUid,
@@ -238,7 +240,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
           ? new SharedSource(shared, order)
           : new SlicedSource(source, order, order.share.slice),
     },
-    claims: claims.parts,
+    claims,
     releases: new Releases({
       ledgers,
       held,
@@ -299,7 +301,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       { name: "releases", run: (stop) => replay.run(stop) },
       { name: "spool", run: (stop) => spool.run(stop) },
       { name: "upkeep", run: (stop) => maintenance.run(stop) },
-      ...(claims.fence === undefined ? [] : [{ name: "fence", run: claims.fence.run.bind(claims.fence) }]),
+      ...(fence === undefined ? [] : [{ name: "fence", run: fence.run.bind(fence) }]),
       // Until the last request is answered: it may have a status to write.
       { name: "claim statuses", run: () => claims.statuses.run(served.signal) },
       { name: "slices", run: (stop) => slices.agent.run(stop) },

@@ -2,7 +2,7 @@
 import { flatFileFolders } from "../cni/config/merge.ts";
 import { realClock } from "../kube/clock.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
-import { namespaceId } from "./kernel/namespace-id.ts";
+import { namespaceId } from "./kernel/namespace.ts";
 import { peerCredentials } from "./kernel/peer-credentials.ts";
 import { probeDuplicate } from "./kernel/probe.ts";
 import { shutLinks } from "./kernel/shut.ts";

@@ -11,7 +11,7 @@ import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport/transport.ts";
-import { namespaceId } from "../../src/node/kernel/namespace-id.ts";
+import { namespaceId } from "../../src/node/kernel/namespace.ts";
 import { shutLinks } from "../../src/node/kernel/shut.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";

@@ -20,7 +20,7 @@ import { parseAddress } from "../../src/net/address.ts";
 import { serverFacts } from "../../src/node/claims/fence/fence-facts.ts";
 import { Fence } from "../../src/node/claims/fence/fence.ts";
 import { type Sandbox, Sandboxes } from "../../src/node/holds/sandboxes.ts";
-import { namespaceId } from "../../src/node/kernel/namespace-id.ts";
+import { namespaceId } from "../../src/node/kernel/namespace.ts";
 import { probeDuplicate } from "../../src/node/kernel/probe.ts";
 import { shutLinks } from "../../src/node/kernel/shut.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
@@ -223,9 +223,9 @@ describe("the fence", () => {
     const fence = await started();
     await sandboxes!.remember(sandbox(old));
     await remove(old.name);
-    await expect(
-      shutLinks({ netns: wire.netns("pod"), netnsId: "1:1", links: [cable], signal: never }),
-    ).rejects.toMatchObject({ code: "no-netns" });
+    await expect(shutLinks({ netns: wire.netns("pod"), netnsId: "1:1", links: [cable] }, never)).rejects.toMatchObject({
+      code: "no-netns",
+    });
     await wire.remake("pod", cable);
     await fence.look(never);
     expect([await isUp(cable), fenced]).toEqual([true, 0]);
@@ -247,13 +247,13 @@ describe("the fence", () => {
     ["no-netns", "the path is something else", { netns: "/etc/hostname" }],
   ])("%s: %s", async (code, _, change) => {
     const netnsId = (await namespaceId(change.netns)) ?? "";
-    await expect(shutLinks({ links: ["eth0"], netnsId, signal: never, ...change })).rejects.toMatchObject({ code });
+    await expect(shutLinks({ links: ["eth0"], netnsId, ...change }, never)).rejects.toMatchObject({ code });
   });
 
   test("names that no interface has are passed over", async () => {
     const netns = wire.netns("pod");
     const netnsId = (await namespaceId(netns))!;
     const links = ["nothing", "a/../b", "much-too-long-a-name", cable];
-    expect(await shutLinks({ netns, netnsId, links, signal: never })).toEqual([cable]);
+    expect(await shutLinks({ netns, netnsId, links }, never)).toEqual([cable]);
   });
 });

@@ -29,10 +29,8 @@ export function linkOf(socket: number, name: string): Link {
   const index = ask(socket, name, SIOCGIFINDEX).readInt32LE(nameBytes);
   const hardware = ask(socket, name, SIOCGIFHWADDR);
   if (hardware.readUInt16LE(nameBytes) !== ARPHRD_ETHER) {
-    throw new KernelError(
-      "not-ethernet",
-      `the interface ${name} is not Ethernet (type ${hardware.readUInt16LE(nameBytes)}), so no duplicate can be probed for on it: turn the probe off for this network.`,
-    );
+    const why = `the interface ${name} is not Ethernet (type ${hardware.readUInt16LE(nameBytes)}), so no duplicate can be probed for on it`;
+    throw new KernelError("not-ethernet", `${why}: turn the probe off for this network.`);
   }
   const mac = macFromBytes(hardware.subarray(nameBytes + 2, nameBytes + 8));
   return { name, index, mac, isUp: (flagsOf(socket, name) & IFF_UP) !== 0 };
@@ -73,11 +71,8 @@ function ask(socket: number, name: string, what: number): Buffer {
   const request = requestFor(name);
   if (libc.ioctl(socket, what, request) >= 0) return request;
   const errno = lastErrno();
-  if (errno === "ENODEV")
-    throw new KernelError(
-      "no-interface",
-      `the network namespace has no interface ${name}: it went away, or is not made yet.`,
-    );
+  const gone = `the network namespace has no interface ${name}: it went away, or is not made yet.`;
+  if (errno === "ENODEV") throw new KernelError("no-interface", gone);
   throw new KernelError("system-call", `cannot ask about the interface ${name}: ${errno}.`);
 }
 

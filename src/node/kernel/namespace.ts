@@ -1,6 +1,7 @@
 // A thread's visit to another network namespace (setns(2)): in, one synchronous piece of work, out. A namespace belongs to a
 // thread, and threads made meanwhile inherit it; so nothing of the event loop runs inside, and the main thread may not make a
 // visit. A socket stays in the namespace it was made in: that is all a visit is for.
+import { stat } from "node:fs/promises";
 import { isMainThread } from "node:worker_threads";
 
 import { KernelError } from "./error.ts";
@@ -42,10 +43,20 @@ function enter(path: string): void {
   libc.close(target);
   if (entered >= 0) return;
   if (errno === "EINVAL") throw new KernelError("no-netns", `${path} is not a network namespace. ${gone}`);
-  throw new KernelError(
-    "system-call",
-    `cannot enter the network namespace ${path}: ${errno}. The daemon needs CAP_SYS_ADMIN for probes; without it, turn them off.`,
-  );
+  const remedy = "The daemon needs CAP_SYS_ADMIN for probes; without it, turn them off.";
+  throw new KernelError("system-call", `cannot enter the network namespace ${path}: ${errno}. ${remedy}`);
+}
+
+/** Device and inode of nsfs, as `ip netns identify` compares them; undefined where there is nothing. The kernel may use
+ * a number again after the namespace is gone: together with the path it is the same sandbox. */
+export async function namespaceId(path: string): Promise<string | undefined> {
+  try {
+    const { dev, ino } = await stat(path, { bigint: true });
+    return `${dev}:${ino}`;
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    throw error;
+  }
 }
 
 const gone = "The pod's sandbox is gone, or its path is not mounted into the daemon's container (/run/netns).";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { type PeerCredentials, peerCredentials } from "./peer-credentials.ts";
+import { peerCredentials } from "./peer-credentials.ts";
 
 let folder: string;
 let server: Server;
@@ -30,7 +30,7 @@ const client =
   "const s = require('net').connect(process.argv[1]); s.on('connect', () => console.log('in')); s.on('close', () => process.exit());";
 
 /** Connects from a process of its own, and says what the kernel says of it. */
-async function credentialsOf(ids: { uid?: number; gid?: number }): Promise<PeerCredentials & { child: number }> {
+async function credentialsOf(ids: { uid?: number; gid?: number }) {
   const connected = once(server, "connection") as Promise<[Socket]>;
   const child = spawn(process.execPath, ["-e", client, path], { ...ids, stdio: ["ignore", "pipe", "inherit"] });
   try {

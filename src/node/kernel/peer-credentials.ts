@@ -6,36 +6,23 @@ import type { Socket } from "node:net";
 import { KernelError } from "./error.ts";
 import { libc, refused } from "./libc.ts";
 
-export interface PeerCredentials {
-  readonly pid: number;
-  readonly uid: number;
-  readonly gid: number;
-}
-
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
 /** struct ucred: pid, uid, gid, 32 bits each. */
 const ucredBytes = 12;
 
-export function peerCredentials(socket: Socket): PeerCredentials {
+export function peerCredentials(socket: Socket) {
   const fd = descriptorOf(socket);
   const value = Buffer.alloc(ucredBytes);
   const length = Buffer.alloc(4);
   length.writeUInt32LE(ucredBytes);
-  if (libc.getsockopt(fd, SOL_SOCKET, SO_PEERCRED, value, length) < 0) {
-    throw refused(
-      "cannot read the peer credentials of a connection",
-      "It is refused: only a connected socket has them.",
-    );
-  }
+  if (libc.getsockopt(fd, SOL_SOCKET, SO_PEERCRED, value, length) < 0)
+    throw refused("cannot read the peer credentials of a connection", "Only a connected socket has them.");
   const credentials = { pid: value.readInt32LE(0), uid: value.readUInt32LE(4), gid: value.readUInt32LE(8) };
   // A socket without a peer of its own (TCP) is answered, with ids that nobody has.
-  if (credentials.uid === nobodyId) {
-    throw new KernelError(
-      "no-descriptor",
-      "a connection has no peer credentials: it is not a unix socket. Serve the daemon on a unix socket only.",
-    );
-  }
+  const remedy = "it is not a unix socket. Serve the daemon on a unix socket only.";
+  if (credentials.uid === nobodyId)
+    throw new KernelError("no-descriptor", `a connection has no peer credentials: ${remedy}`);
   return credentials;
 }
 
@@ -47,8 +34,6 @@ function descriptorOf(socket: Socket): number {
   const fd = handle?.fd;
   if (typeof fd === "number" && Number.isInteger(fd) && fd >= 0) return fd;
   const why = socket.destroyed || handle === null ? "it is not open" : "this Node does not tell it (socket._handle.fd)";
-  throw new KernelError(
-    "no-descriptor",
-    `a connection has no file descriptor: ${why}. Ask for its peer in the "connection" event, on the Node that the lock pins.`,
-  );
+  const remedy = 'Ask for its peer in the "connection" event, on the Node that the lock pins.';
+  throw new KernelError("no-descriptor", `a connection has no file descriptor: ${why}. ${remedy}`);
 }

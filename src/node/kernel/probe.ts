@@ -1,13 +1,12 @@
-// Whether an address is in use on the pod's network already, by somebody that no ledger knows: asked on the wire, from the pod's
-// place. This is the main thread's side; the thread is started when it is first needed, and again if it ends.
-//
-// Promised: whoever answers for the address in time is named by its MAC; only the thread that probes leaves the process's own
-// namespace. Not promised: that nobody has it. A host that is off, slow, behind a link without carrier or one that shares our MAC
-// (ipvlan on the same parent) is not heard; a router that proxies ARP is heard for every address. An interface that is down is
-// brought up, and stays up: plugins ask before they do it. One that is not there yet (the ptp plugin) is an error.
+// Whether somebody whom no ledger knows uses an address: asked on the wire, in the pod's namespace. The main thread's side;
+// the thread is started when it is first needed, and again if it ends. Promised: whoever answers in time is named by its MAC;
+// only the thread that probes leaves the process's namespace. Not promised: that nobody has it. A host that is off, slow,
+// behind a link without carrier or with our MAC (ipvlan on the same parent) is not heard; a router that proxies ARP is heard
+// for every address. An interface that is down is brought up, and stays up; one that is not there (the ptp plugin) is an error.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
+import { asError } from "../../kube/abort.ts";
 import type { Address } from "../../net/address.ts";
 import { KernelError } from "./error.ts";
 import { isInterfaceName } from "./link.ts";
@@ -52,12 +51,8 @@ export class Prober {
     if (wrong !== undefined) throw new KernelError("bad-argument", `cannot probe. ${wrong}.`);
     signal?.throwIfAborted();
     if (this.#isClosed) throw new KernelError("closed", "the prober is closed: the daemon is about to end.");
-    if (this.#waiting.size >= mostWaiting) {
-      throw new KernelError(
-        "busy",
-        `${mostWaiting} probes wait already; ${request.address} is not probed. Try again, or probe for a shorter time.`,
-      );
-    }
+    const full = `${mostWaiting} probes wait already; ${request.address} is not probed. Try again, or probe for a shorter time.`;
+    if (this.#waiting.size >= mostWaiting) throw new KernelError("busy", full);
     const { promise, resolve, reject } = Promise.withResolvers<ProbeAnswer>();
     const job: Job = { request, settle: (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)) };
     const onAbort = () => this.#cancel(job);
@@ -85,8 +80,7 @@ export class Prober {
     for (const job of this.#waiting) {
       if (this.#running.size >= atOnce) return;
       this.#waiting.delete(job);
-      this.#lastId += 1;
-      const id = this.#lastId;
+      const id = ++this.#lastId;
       this.#running.set(id, job);
       const { netns, interface: link, address, timeoutMs } = job.request;
       this.#order({ kind: "ask", id, netns, link, address: address.toString(), timeoutMs });
@@ -100,8 +94,7 @@ export class Prober {
       this.#order({ kind: "forget", id });
     }
     this.#waiting.delete(job);
-    const reason: unknown = job.request.signal?.reason;
-    job.settle(reason instanceof Error ? reason : new Error("the probe was called off", { cause: reason }));
+    job.settle(asError(job.request.signal?.reason));
     this.#startSome();
   }
 
@@ -142,9 +135,7 @@ export class Prober {
 /** One for the process: its thread costs nothing until the first probe, and some 10 MiB after it. */
 const prober = new Prober();
 
-export function probeDuplicate(request: ProbeRequest): Promise<ProbeAnswer> {
-  return prober.probe(request);
-}
+export const probeDuplicate = (request: ProbeRequest): Promise<ProbeAnswer> => prober.probe(request);
 
 function answerOf(report: ProbeReport): ProbeAnswer | Error {
   if ("code" in report) return new KernelError(report.code, report.message);
@@ -154,7 +145,7 @@ function answerOf(report: ProbeReport): ProbeAnswer | Error {
 function wrongWith({ netns, interface: link, timeoutMs }: ProbeRequest): string | undefined {
   if (!netns.startsWith("/") || netns.includes("\0")) return `netns: ${JSON.stringify(netns)} is not an absolute path`;
   if (!isInterfaceName(link))
-    return `interface: ${JSON.stringify(link)} cannot be the name of one, which has 1 to 15 bytes`;
+    return `interface: ${JSON.stringify(link)} is not the name of one, which has 1 to 15 bytes`;
   if (timeoutMs >= shortestMs && timeoutMs <= longestMs) return undefined;
   return `timeoutMs: ${timeoutMs} is not within ${shortestMs} to ${longestMs}`;
 }

@@ -9,6 +9,7 @@ import { homeNamespace, visit } from "./namespace.ts";
 
 export interface ShutOrder {
   readonly netns: string;
+  /** Nothing is done in a namespace that is another. */
   readonly netnsId: string;
   readonly links: readonly string[];
 }
@@ -24,9 +25,8 @@ function shutIn({ netns, netnsId, links }: ShutOrder): string[] {
   const descriptor = openSync(netns, "r");
   try {
     const { dev, ino } = fstatSync(descriptor, { bigint: true });
-    if (`${dev}:${ino}` !== netnsId) {
+    if (`${dev}:${ino}` !== netnsId)
       throw new KernelError("no-netns", `${netns} is another network namespace than the one that was meant.`);
-    }
     return visit(`/proc/self/fd/${descriptor}`, homeNamespace(), () => shutHere(links));
   } finally {
     closeSync(descriptor);

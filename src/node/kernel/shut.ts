@@ -8,21 +8,13 @@ import { isInterfaceName } from "./link.ts";
 import type { ShutOrder, ShutReport } from "./shut-thread.ts";
 
 /** The names that were up. Rejects with a KernelError where the kernel refused, or the namespace is gone or another. */
-export async function shutLinks({
-  signal,
-  ...order
-}: ShutOrder & { readonly signal: AbortSignal }): Promise<readonly string[]> {
+export async function shutLinks(order: ShutOrder, signal: AbortSignal): Promise<readonly string[]> {
   signal.throwIfAborted();
-  const links = order.links.filter(isInterfaceName);
+  const workerData: ShutOrder = { ...order, links: order.links.filter(isInterfaceName) };
   // The work is some system calls: once begun it is not called off.
-  const thread = new Worker(new URL("./shut-thread.ts", import.meta.url), {
-    name: "shut",
-    workerData: { ...order, links } satisfies ShutOrder,
-  });
-  const [report] = (await Promise.race([
-    once(thread, "message", { signal }),
-    once(thread, "exit").then(() => [lost]),
-  ])) as [ShutReport];
+  const thread = new Worker(new URL("./shut-thread.ts", import.meta.url), { name: "shut", workerData });
+  const exit = once(thread, "exit").then(() => [lost]);
+  const [report] = (await Promise.race([once(thread, "message", { signal }), exit])) as [ShutReport];
   if ("code" in report) throw new KernelError(report.code, report.message);
   return report.shut;
 }

@@ -5,9 +5,10 @@
 import { isSliceDomain } from "../../api/pools/domain.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";
-import { describeDomain, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import type { Hold } from "../../ipam/ledger.ts";
 import { type OwnerKey, ownerKey } from "../../ipam/owner.ts";
 import type { SharedSourceParts } from "../add/shared-source.ts";
+import { restless, surely } from "../claims/hold/amend-retry.ts";
 import { attachmentOf, placeKey, placeOf } from "../holds/hold-index.ts";
 import type { SlicedPools } from "../pools/sliced-pools.ts";
 import type { SliceFacade } from "../slices/slice-facade.ts";
@@ -72,11 +73,7 @@ export class Releases {
       const isSame = isOf(outcome.hold, attachment) && ownerKey(outcome.hold.owner) === ownerKey(owner);
       if (!isSame || tries === triesMax) {
         this.#lost(namespace, hold, outcome.hold);
-        if (isSame)
-          throw new LedgerError(
-            "unavailable",
-            `the hold of ${address} in ${describeDomain(domain)} changes all the time: try again.`,
-          );
+        if (isSame) throw restless(hold);
         return false;
       }
       ({ version } = outcome.hold);
@@ -129,14 +126,4 @@ function isParked(now: Hold, { owner }: Hold): boolean {
 
 function unique(found: readonly RecordedHold[]): RecordedHold[] {
   return [...new Map(found.map((each) => [placeKey(placeOf(each)), each])).values()];
-}
-
-/** A guarded write may be sent again when its answer was lost: the guard makes the second harmless. */
-async function surely<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    if (!(error instanceof LedgerError) || error.code !== "outcome-unknown") throw error;
-    return write();
-  }
 }

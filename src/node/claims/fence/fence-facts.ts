@@ -1,4 +1,4 @@
-// What the fence asks the API server for, each time anew: an informer that stood still through an outage is what it is there for.
+// What the fence asks the API server for, each time anew: it is there for an informer that stood still through an outage.
 import { coolingOf } from "../../../api/holds/hold-marks.ts";
 import { isPodOf } from "../../../api/holds/pod-uid.ts";
 import { ipamClaims, type Pod, pods } from "../../../cluster/resources.ts";
@@ -41,9 +41,13 @@ export function serverFacts(client: KubeClient): FenceFacts {
   };
 }
 
-export function podState({ metadata, status }: DeepReadonly<Pod>, uid: string): PodState {
-  if (!isPodOf(metadata, uid)) return "gone";
-  return status?.phase === "Succeeded" || status?.phase === "Failed" ? "over" : "alive";
+export function podState(pod: DeepReadonly<Pod>, uid: string): PodState {
+  if (!isPodOf(pod.metadata, uid)) return "gone";
+  return hasEnded(pod) ? "over" : "alive";
+}
+
+export function hasEnded({ status }: DeepReadonly<Pick<Pod, "status">>): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
 /** `over`: it has ended, or its object says so. */

@@ -3,39 +3,24 @@
 // API server, and another living pod uses the address, its interface is taken down there; the kubelet ends the pod.
 // Looked at from the start and every few seconds, so no start or outage has to be noticed; a pod alive in the informer is
 // free. Not promised: anything while the API server is away, or for a device that left the namespace (SR-IOV by vfio).
-import { asError } from "../../../kube/abort.ts";
-import { type Clock, deadline, sleep } from "../../../kube/clock.ts";
-import type { DeepReadonly, KubeObject } from "../../../kube/meta.ts";
-import type { Log } from "../../../log/log.ts";
+import { deadline, sleep } from "../../../kube/clock.ts";
+import type { Tell } from "../../context.ts";
+import type { DaemonOptions } from "../../daemon-options.ts";
 import type { KnownSandbox, ObjectName, Sandboxes } from "../../holds/sandboxes.ts";
+import type { ShutOrder } from "../../kernel/shut-thread.ts";
 import { type AttachmentKey, attachmentKey } from "../../request/attachment.ts";
 import { type FenceFacts, judgeSandbox, linksOf, othersAt } from "./fence-facts.ts";
 
-/** Takes interfaces of a namespace down and answers which of them were up. Those that are not there are passed over. */
-type ShutLinks = (request: {
-  readonly netns: string;
-  /** Nothing is done in a namespace that is another. */
-  readonly netnsId: string;
-  readonly links: readonly string[];
-  readonly signal: AbortSignal;
-}) => Promise<readonly string[]>;
-
-export interface FenceOptions {
+export interface FenceOptions extends Pick<DaemonOptions, "clock" | "log"> {
   readonly sandboxes: Sandboxes;
   readonly facts: FenceFacts;
   /** Whether the informer has this pod, by UID, and it has not ended. */
   readonly isAlive: (pod: ObjectName) => boolean;
-  readonly shut: ShutLinks;
-  readonly tell: (
-    object: DeepReadonly<KubeObject>,
-    type: "Normal" | "Warning",
-    reason: string,
-    message: string,
-  ) => void;
+  /** Takes interfaces of a namespace down and answers which of them were up. Those that are not there are passed over. */
+  readonly shut: (order: ShutOrder, signal: AbortSignal) => Promise<readonly string[]>;
+  readonly tell: Tell;
   /** Counted: an interface was taken down. */
   readonly onFence: () => void;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 const tickMs = 2000;
@@ -89,7 +74,7 @@ export class Fence {
         memory.nextMs = clock.monotonicMs() + againMs.wait;
         this.#looks.set(key, memory);
         const { containerId, interfaceName } = sandbox;
-        log.debug("a sandbox could not be looked at", { containerId, interfaceName, error: asError(error) });
+        log.debug("a sandbox could not be looked at", { containerId, interfaceName, error });
       }
     }
   }
@@ -103,10 +88,8 @@ export class Fence {
     if (sandboxes.get(sandbox) !== sandbox) return; // its DEL came meanwhile
     if (verdict === "forget") return sandboxes.forget(sandbox);
     if (verdict === "fence") await this.#fence(sandbox, signal);
-    this.#looks.set(attachmentKey(sandbox), {
-      nextMs: clock.monotonicMs() + againMs[verdict],
-      wasOver: pod === "over",
-    });
+    const nextMs = clock.monotonicMs() + againMs[verdict];
+    this.#looks.set(attachmentKey(sandbox), { nextMs, wasOver: pod === "over" });
   }
 
   async #isUsedElsewhere({ holds, pod }: KnownSandbox, signal: AbortSignal): Promise<boolean> {
@@ -122,17 +105,18 @@ export class Fence {
   async #fence(sandbox: KnownSandbox, signal: AbortSignal): Promise<void> {
     const { shut, tell, onFence, log } = this.#options;
     const { netns, netnsId, pod, claim = pod, containerId } = sandbox;
-    const links = await shut({ netns, netnsId, links: linksOf(sandbox), signal }).catch((error: unknown) => {
+    const podName = `${pod.namespace}/${pod.name}`;
+    const links = await shut({ netns, netnsId, links: linksOf(sandbox) }, signal).catch((error: unknown) => {
       signal.throwIfAborted();
       const failure =
         "an old guest could not be cut off, and has the address of a VM that runs elsewhere: remove its sandbox";
-      log.error(failure, { containerId, netns, pod: `${pod.namespace}/${pod.name}`, error: asError(error) });
+      log.error(failure, { containerId, netns, pod: podName, error });
       return [];
     });
     if (links.length === 0) return; // down already, or tried again later
     const addresses = sandbox.holds.map(({ address }) => address).join(", ");
     const words =
-      `${links.join(" and ")} of the old sandbox of pod ${pod.namespace}/${pod.name} was taken down: ` +
+      `${links.join(" and ")} of the old sandbox of pod ${podName} was taken down: ` +
       `the pod is over, and another uses ${addresses}. The kubelet ends the sandbox; if it does not, remove it by hand.`;
     log.warn(words, { containerId, netns, claim: `${claim.namespace}/${claim.name}` });
     const { namespace, name, uid } = claim;

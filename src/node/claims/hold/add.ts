@@ -19,8 +19,7 @@ import type { Share } from "../../add/shares.ts";
 import type { DaemonContext } from "../../context.ts";
 import { type Sandbox, sandboxHold } from "../../holds/sandboxes.ts";
 import { later } from "../../request/failure.ts";
-import { type ClaimUse, claimText, statusAddresses } from "../resolve/claim-binding.ts";
-import { ClaimRefusal, reasonOf } from "../resolve/refusal.ts";
+import { ClaimRefusal, type ClaimUse, claimText, reasonOf, statusAddresses } from "../resolve/claim-binding.ts";
 import { assertSame } from "./claim-holds.ts";
 import type { StatusOrder } from "./status-writer.ts";
 import type { LiveUser } from "./users.ts";
@@ -40,7 +39,9 @@ export async function addByClaim(addition: Addition, use: ClaimUse): Promise<Cni
   if (obstacle !== "") throw later(obstacle);
   const settled: Settled[] = [];
   try {
-    await settle(addition, use, settled);
+    assertInRange(addition, use);
+    if (!isFirstStart(addition, use) || !(await settleFirst(addition, use, settled)))
+      await settleByBooks(addition, use, settled);
     await confirm(addition, use, settled);
     await parts.sandboxes.remember(sandboxOf(addition, use, settled), addition.netnsId);
     const result = resultOf(addition, settled);
@@ -66,24 +67,19 @@ function sandboxOf({ invocation }: Addition, { user, owner }: ClaimUse, settled:
   };
 }
 
-async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<void> {
-  assertInRange(addition, use);
-  if (isFirstStart(addition, use) && (await settleFirst(addition, use, settled))) return;
-  await settleByBooks(addition, use, settled);
-}
-
 /** As far as anybody has told, the claim never had an address, and neither had its VM. */
 function isFirstStart({ asking }: Addition, { claim, identity, siblings = [] }: ClaimUse): boolean {
   const { annotations, deletionTimestamp } = claim.metadata;
-  const isUntold =
-    (claim.status?.ips ?? []).length === 0 && asking.shares.every(({ recorded }) => recorded === undefined);
+  const { ips = [] } = claim.status ?? {};
+  const isUntold = ips.length === 0 && asking.shares.every(({ recorded }) => recorded === undefined);
   const isNew = annotations?.[continuesAnnotation] === undefined && siblings.length === 0;
   return identity !== undefined && deletionTimestamp === undefined && isUntold && isNew;
 }
 
 /**
- * Takes first and looks then: almost always nothing is there, and a look before any write has to wait for the API server's cache. What turns up all the
- * same (an ADD that was cut short, a claim that was forced away) is the claim's, and what was just taken goes back: nobody knows of it yet.
+ * Takes first and looks then: almost always nothing is there, and a look before any write waits for the API server's cache.
+ * What turns up all the same (an ADD that was cut short, a claim that was forced away) is the claim's, and what was just taken
+ * goes back: nobody knows of it yet.
  */
 async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<boolean> {
   const { parts, asking, signal } = addition;
@@ -103,17 +99,20 @@ async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]
 }
 
 async function settleByBooks(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<void> {
-  const { parts, asking, signal } = addition;
-  const { holds, users } = parts.claims;
-  const count = users.reader(use.owner.namespace, likelyUser(use, signal));
+  const { parts, invocation, asking, signal } = addition;
+  const { holds, usersIn } = parts.claims;
+  const { namespace } = use.owner;
+  const { interfaceName } = invocation;
+  const count = usersIn(namespace, likelyUser(use, signal));
   const found = await holds.find(asking.shares, use, signal);
   const missing: Share[] = [];
   for (const [index, share] of asking.shares.entries()) {
-    const known = found[index] ?? (await inherited(addition, use, share));
-    if (known === undefined) missing.push(share);
+    const estate = { interfaceName, count: usersIn(namespace), signal };
+    const held = found[index] ?? (await holds.inherit(share, use, estate));
+    if (held === undefined) missing.push(share);
     else {
-      assertSame(use, share, known.hold);
-      settled.push({ share, ...(await holds.join(known, share, use, count, signal)), isNew: false });
+      assertSame(use, share, held.hold);
+      settled.push({ share, ...(await holds.join({ share, held }, use, count, signal)), isNew: false });
     }
   }
   if (missing.length > 0) await takeMissing(addition, use, missing, settled);
@@ -126,31 +125,21 @@ function likelyUser({ claim, user }: ClaimUse, signal: AbortSignal) {
   return ips.length === 0 || name === "" || name === user.name ? undefined : { name, signal };
 }
 
-function inherited({ parts, invocation, signal }: Addition, use: ClaimUse, share: Share) {
-  const { holds, users } = parts.claims;
-  const count = users.reader(use.owner.namespace);
-  return holds.inherit(share, use, { interfaceName: invocation.interfaceName, count, signal });
-}
-
-async function takeMissing(
-  addition: Addition,
-  use: ClaimUse,
-  missing: readonly Share[],
-  settled: Settled[],
-): Promise<void> {
+async function takeMissing(addition: Addition, use: ClaimUse, missing: readonly Share[], settled: Settled[]) {
   const { parts, signal } = addition;
   assertLasting(use);
   const { namespace } = use.owner;
   const limit = await parts.quota.limitOf(namespace, signal);
   if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, missing.length, signal);
   await parts.claims.holds.assertMacFree(missing, use, true, signal);
-  const count = parts.claims.users.reader(namespace);
+  const count = parts.claims.usersIn(namespace);
   const works = missing.map(async (share) => {
     const taken = await takeProbed(addition, asRecorded(addition, use, share));
     const held = { namespace: taken.namespace, hold: taken.hold };
     // Another pod of the claim was faster: what it took is the claim's, and this pod comes second.
-    const joined = taken.isNew ? { held, others: [] } : await parts.claims.holds.join(held, share, use, count, signal);
-    settled.push({ share, ...joined, isNew: taken.isNew });
+    const { isNew } = taken;
+    const joined = isNew ? { held, others: [] } : await parts.claims.holds.join({ share, held }, use, count, signal);
+    settled.push({ share, ...joined, isNew });
   });
   const results = await Promise.allSettled(works);
   const reasons = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
@@ -168,32 +157,29 @@ async function takeMissing(
 }
 
 /**
- * Pods of a new claim that come at once (a NIC that is plugged during a migration) may each have taken an address: the one that stands in the status is
- * the claim's. Who finds another there gives its own back, which nobody knows yet. Where the leader has seen both and wrote both, the first counts: if
- * each gave way to the other, a third could take what the status still says.
+ * Pods of a new claim that come at once (a NIC that is plugged during a migration) may each have taken an address: the one
+ * that stands in the status is the claim's. Who finds another there gives its own back, which nobody knows yet. Where the
+ * leader has seen both and wrote both, the first counts: if each gave way to the other, a third could take what it still says.
  */
 async function confirm(addition: Addition, use: ClaimUse, settled: readonly Settled[]): Promise<void> {
   const { parts, signal } = addition;
   const fresh = settled.filter(({ isNew }) => isNew);
   if (fresh.length === 0) return;
   const ours = new Set(settled.map(({ held: { hold } }) => String(hold.address)));
-  const othersIn = (claim: ClaimUse["claim"]) => statusAddresses(claim).filter((each) => !ours.has(String(each)));
-  const isLost = ({ share, held: { hold } }: Settled, claim: ClaimUse["claim"]) => {
-    const own = statusAddresses(claim).findIndex((each) => equal(each, hold.address));
-    const before = own < 0 ? statusAddresses(claim) : statusAddresses(claim).slice(0, own);
-    return before.some((each) => !ours.has(String(each)) && contains(share.definition.prefix, each));
-  };
+  const isOthers = (address: Address) => !ours.has(String(address));
+  const lostIn = (claim: StoredClaim) =>
+    fresh.filter(({ share, held: { hold } }) => {
+      const told = statusAddresses(claim);
+      const own = told.findIndex((each) => equal(each, hold.address));
+      const before = own < 0 ? told : told.slice(0, own);
+      return before.some((each) => isOthers(each) && contains(share.definition.prefix, each));
+    });
   const order = statusOrder(use, settled, resultOf(addition, settled));
-  const isOpen = (claim: ClaimUse["claim"]) => !fresh.some((each) => isLost(each, claim));
-  const now = await parts.claims.statuses.settle(order, isOpen, signal);
+  const now = await parts.claims.statuses.settle(order, (claim) => lostIn(claim).length === 0, signal);
   if (now === undefined) return;
-  await freeNew(
-    addition,
-    fresh.filter((each) => isLost(each, now)),
-  );
-  throw later(
-    `${claimText(use)} got ${othersIn(now).join(" and ")} by another of its pods at this moment: it goes on by itself.`,
-  );
+  await freeNew(addition, lostIn(now));
+  const others = statusAddresses(now).filter(isOthers).join(" and ");
+  throw later(`${claimText(use)} got ${others} by another of its pods at this moment: it goes on by itself.`);
 }
 
 /** At the version that this ADD wrote: nobody was told of it, and who joined since keeps it. */
@@ -204,8 +190,9 @@ async function freeNew({ parts, invocation: attachment, signal }: Addition, some
 }
 
 /**
- * What the status names and nobody holds is taken as it is, or nothing: the VM has been using it (OVN-Kubernetes gave it, or a backup has it). Whoever
- * may make claims may write a status too, so it is bound like whatever is asked for by number; without an owner the definition has to consent.
+ * What the status names and nobody holds is taken as it is, or nothing: the VM has been using it (OVN-Kubernetes gave it, or
+ * a backup has it). Whoever may make claims may write a status too, so it is bound like whatever is asked for by number;
+ * without an owner the definition has to consent.
  */
 function asRecorded({ loaded }: Addition, use: ClaimUse, share: Share): Share {
   const { recorded, want } = share;
@@ -215,20 +202,18 @@ function asRecorded({ loaded }: Addition, use: ClaimUse, share: Share): Share {
   const unasked = use.identity === undefined ? consentFault(loaded.config) : undefined;
   const fault = unasked ?? placeFault(loaded.config, address);
   if (fault === undefined) return { ...share, definition, want: { kind: "given", address } };
-  throw new ClaimRefusal(
-    unasked === undefined ? allocationReasons.outOfRange : allocationReasons.addressConflict,
-    `${address} stands in the status of ${claimText(use)}, and nothing holds it: ${fault}; or take it out of the status.`,
-  );
+  const reason = unasked === undefined ? allocationReasons.outOfRange : allocationReasons.addressConflict;
+  const what = `${address} stands in the status of ${claimText(use)}, and nothing holds it`;
+  throw new ClaimRefusal(reason, `${what}: ${fault}; or take it out of the status.`);
 }
 
 /** An address that the network has no range for any more would reach nobody. */
 function assertInRange({ loaded, asking }: Addition, use: ClaimUse): void {
   const { ranges } = loaded.config;
-  const strays = statusAddresses(use.claim).filter(
-    (address) =>
-      !ranges.some(({ prefix }) => contains(prefix, address)) &&
-      !asking.statics.some(({ cidr }) => String(cidr.address) === String(address)),
-  );
+  const isThere = (address: Address) =>
+    ranges.some(({ prefix }) => contains(prefix, address)) ||
+    asking.statics.some(({ cidr }) => equal(cidr.address, address));
+  const strays = statusAddresses(use.claim).filter((address) => !isThere(address));
   if (strays.length === 0) return;
   const networks = ranges.map(({ prefix }) => String(prefix)).join(" and ");
   throw new ClaimRefusal(
@@ -240,10 +225,8 @@ function assertInRange({ loaded, asking }: Addition, use: ClaimUse): void {
 
 function assertLasting(use: ClaimUse): void {
   if (use.identity !== undefined || use.claim.metadata.deletionTimestamp === undefined) return;
-  throw new ClaimRefusal(
-    allocationReasons.inUse,
-    `${claimText(use)} is being deleted and has no address for a new pod: make it anew when it is gone.`,
-  );
+  const what = `${claimText(use)} is being deleted and has no address for a new pod: make it anew when it is gone.`;
+  throw new ClaimRefusal(allocationReasons.inUse, what);
 }
 
 function resultOf({ loaded, asking }: Addition, settled: readonly Settled[]): CniResult {
@@ -272,7 +255,7 @@ function tellRefusal({ parts, loaded }: Addition, use: ClaimUse, settled: readon
       const prefix = share.range === undefined ? share.definition.prefix : loaded.config.ranges[share.range]!.prefix;
       return formatCidr({ address: hold.address, prefix });
     });
-  tellClaim(parts, use.claim, use.user.name, { reason, message: (error as Error).message }, held);
+  tellClaim(parts, use.claim, use.user.name, { reason, message: (error as Error).message, held });
 }
 
 /** The VM's user looks at the claim, not at the kubelet. What it has stays: `held`, or where nothing was taken what the status says. */
@@ -280,16 +263,12 @@ export function tellClaim(
   parts: DaemonContext,
   claim: StoredClaim,
   pod: string,
-  { reason, message }: ClaimCondition,
-  held: readonly string[] = [],
+  { reason, message, held = [] }: ClaimCondition & { readonly held?: readonly string[] },
 ): void {
-  parts.claims.statuses.write({
-    claim,
-    make: (before) => ({
-      ips: held.length > 0 ? held : (before?.ips ?? []),
-      pod: before?.ownerPod?.name,
-      condition: { reason, message },
-    }),
-  });
+  const condition = { reason, message };
+  const make: StatusOrder["make"] = (before) => {
+    return { ips: held.length > 0 ? held : (before?.ips ?? []), pod: before?.ownerPod?.name, condition };
+  };
+  parts.claims.statuses.write({ claim, make });
   parts.tell(claim, "Warning", reason, `pod ${pod}: ${message}`);
 }

@@ -1,18 +1,16 @@
-// Guarded changes of a claim's hold: sent again where an answer was lost, not sent while handing out is paused.
-import { type AmendableLedger, type AmendRequest, type Domain, type Hold, LedgerError } from "../../../ipam/ledger.ts";
+// Guarded changes of a hold: sent again where an answer was lost. Those of a claim's are not sent while handing out is paused.
+import { type AmendableLedger, describeDomain, type Domain, type Hold, LedgerError } from "../../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, sameOwner } from "../../../ipam/owner.ts";
 import type { Address } from "../../../net/address.ts";
 import type { Share } from "../../add/shares.ts";
 import { type ClaimUse, claimText } from "../resolve/claim-binding.ts";
-import type { LiveUser } from "./users.ts";
-
-/** Those of a list that live, as the API server says. */
-export type Count = (users: NonNullable<Hold["users"]>, signal: AbortSignal) => Promise<readonly LiveUser[]>;
 
 export interface Quest {
   readonly ledger: AmendableLedger;
   readonly domain: Domain;
   readonly share: Share;
+  /** Of the share: the claim, or a part of it. */
+  readonly owner: ClaimOwner;
   readonly use: ClaimUse;
   /** Empty, or who paused handing out: an ADD may have waited for its claim since it was asked first. */
   readonly paused: () => string;
@@ -21,27 +19,30 @@ export interface Quest {
   readonly signal: AbortSignal;
 }
 
-/** A guarded write may be sent again when its answer was lost: what it changed shows in the answer to the second. */
-export async function amendSurely(ledger: AmendableLedger, request: AmendRequest, signal: AbortSignal) {
+/** A guarded write may be sent again when its answer was lost: a second is harmless, and its answer shows what is there. */
+export async function surely<T>(write: () => Promise<T>): Promise<T> {
   try {
-    return await ledger.amend(request, { signal });
+    return await write();
   } catch (error) {
     if (!(error instanceof LedgerError) || error.code !== "outcome-unknown") throw error;
-    return ledger.amend(request, { signal });
+    return write();
   }
 }
 
+/** Others changed it between each read and write. */
+export function restless({ address, domain }: Hold): LedgerError {
+  const what = `the hold of ${address} in ${describeDomain(domain)} changes all the time: try again.`;
+  return new LedgerError("unavailable", what);
+}
+
 /** The hold becomes the claim's, with these users where they are given. Undefined: it is gone. */
-export async function passOn(
-  { ledger, use, signal, paused }: Quest,
-  { domain, address, owner, version, note }: Hold,
-  to: ClaimOwner,
-  users?: Hold["users"],
-): Promise<Hold | undefined> {
+export async function passOn(quest: Quest, hold: Hold, users?: Hold["users"]): Promise<Hold | undefined> {
+  const { ledger, owner: to, use, signal, paused } = quest;
+  const { domain, address, version } = hold;
   assertNotPaused(paused());
-  const identified = { ...note, ...(use.identity !== undefined && { identity: use.identity }) };
-  const request = { domain, address, owner: ownerKey(owner), version, to, note: identified, ...(users && { users }) };
-  const outcome = await amendSurely(ledger, request, signal);
+  const note = { ...hold.note, ...(use.identity !== undefined && { identity: use.identity }) };
+  const request = { domain, address, owner: ownerKey(hold.owner), version, to, note, ...(users && { users }) };
+  const outcome = await surely(() => ledger.amend(request, { signal }));
   if (outcome.outcome === "gone") return undefined;
   if (outcome.outcome === "amended" || sameOwner(outcome.hold.owner, to)) return outcome.hold;
   throw lostMeanwhile(use, address);

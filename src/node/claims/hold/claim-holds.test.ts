@@ -10,8 +10,7 @@ import { parseCidr } from "../../../net/prefix.ts";
 import type { Share } from "../../add/shares.ts";
 import { Ledgers } from "../../pools/ledgers.ts";
 import type { PoolResolver } from "../../pools/pool-resolver.ts";
-import type { ClaimUse } from "../resolve/claim-binding.ts";
-import { ClaimRefusal } from "../resolve/refusal.ts";
+import { ClaimRefusal, type ClaimUse } from "../resolve/claim-binding.ts";
 import { ClaimHolds } from "./claim-holds.ts";
 import type { LiveUser } from "./users.ts";
 
@@ -235,7 +234,7 @@ describe("a pod that comes to an address", () => {
   const joined = async (pod: string, count = everybody, more: Partial<ClaimUse> = {}) => {
     const use = useOf("c", pod, more);
     const [held] = await holds.find([shareOf("c")], use, signal);
-    return holds.join(held!, shareOf("c"), use, count, signal);
+    return holds.join({ share: shareOf("c"), held: held! }, use, count, signal);
   };
 
   it("is on the list, after those that were there", async () => {
@@ -268,12 +267,14 @@ describe("a pod that comes to an address", () => {
     const use = useOf("c", "p");
     const [held] = await holds.find([shareOf("c")], use, signal);
     faults = ["lost-after-commit"];
-    expect((await holds.join(held!, shareOf("c"), use, everybody, signal)).held.hold.users).toEqual([user("p")]);
+    expect((await holds.join({ share: shareOf("c"), held: held! }, use, everybody, signal)).held.hold.users).toEqual([
+      user("p"),
+    ]);
     expect(await all()).toEqual(["10.0.0.7 c p"]);
   });
 
   it("is told to come again where the hold is another's by now", async () => {
-    const { hold } = (await put("10.0.0.7", "c")) as { hold: Parameters<typeof holds.join>[0]["hold"] };
+    const { hold } = (await put("10.0.0.7", "c")) as { hold: Parameters<typeof holds.join>[0]["held"]["hold"] };
     const before = { namespace: "kube-system", hold };
     await ledger.amend({
       domain,
@@ -282,7 +283,9 @@ describe("a pod that comes to an address", () => {
       version: hold.version,
       to: owner("d"),
     });
-    await expect(holds.join(before, shareOf("c"), useOf("c", "p"), everybody, signal)).rejects.toThrow(LedgerError);
+    await expect(holds.join({ share: shareOf("c"), held: before }, useOf("c", "p"), everybody, signal)).rejects.toThrow(
+      LedgerError,
+    );
     expect(await all()).toEqual(["10.0.0.7 d"]);
   });
 
@@ -326,13 +329,17 @@ describe("while handing out is paused", () => {
     const next = { ...useOf("new", "p2"), ...continuing("new", "old") };
     await expect(holds.find([shareOf("new")], next, signal)).rejects.toMatchObject({ code: "unavailable" });
     const [held] = await holds.find([shareOf("old")], useOf("old", "p2"), signal);
-    await expect(holds.join(held!, shareOf("c"), useOf("old", "p2"), nobody, signal)).rejects.toMatchObject({
+    await expect(
+      holds.join({ share: shareOf("c"), held: held! }, useOf("old", "p2"), nobody, signal),
+    ).rejects.toMatchObject({
       code: "unavailable",
     });
-    expect((await holds.join(held!, shareOf("c"), useOf("old", "p1"), nobody, signal)).held).toEqual(held);
+    expect((await holds.join({ share: shareOf("c"), held: held! }, useOf("old", "p1"), nobody, signal)).held).toEqual(
+      held,
+    );
     expect(await all()).toEqual(["10.0.0.7 old p1"]);
     paused = "";
-    await holds.join(held!, shareOf("c"), useOf("old", "p2"), nobody, signal);
+    await holds.join({ share: shareOf("c"), held: held! }, useOf("old", "p2"), nobody, signal);
     expect(await all()).toEqual(["10.0.0.7 old p1 p2"]);
   });
 });

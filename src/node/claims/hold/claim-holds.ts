@@ -3,26 +3,18 @@
 // several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
 import { allocationReasons, identityOf, nicOfIdentity } from "../../../api/claims/claim-marks.ts";
 import type { RecordedHold } from "../../../cluster/recorded-hold.ts";
-import {
-  describeDomain,
-  type AmendableLedger,
-  type Domain,
-  type Hold,
-  type HoldNote,
-  LedgerError,
-} from "../../../ipam/ledger.ts";
-import { type ClaimOwner, ownerKey, sameOwner } from "../../../ipam/owner.ts";
+import type { Domain, Hold, HoldNote } from "../../../ipam/ledger.ts";
+import { ownerKey, sameOwner } from "../../../ipam/owner.ts";
 import { type Address, compare, equal } from "../../../net/address.ts";
 import { contains } from "../../../net/prefix.ts";
 import type { Share } from "../../add/shares.ts";
 import type { Ledgers } from "../../pools/ledgers.ts";
 import type { PoolResolver } from "../../pools/pool-resolver.ts";
-import { type ClaimUse, claimText } from "../resolve/claim-binding.ts";
-import { ClaimRefusal } from "../resolve/refusal.ts";
-import { amendSurely, assertNotPaused, type Count, lostMeanwhile, passOn, type Quest } from "./amend-retry.ts";
-import { heirsOf, inheritFrom } from "./inheritance.ts";
+import { ClaimRefusal, type ClaimUse, claimText } from "../resolve/claim-binding.ts";
+import { assertNotPaused, lostMeanwhile, passOn, type Quest, restless, surely } from "./amend-retry.ts";
+import { type Estate, heirsOf, inheritFrom } from "./inheritance.ts";
 import { assertMacFree } from "./macs.ts";
-import { hasRoom, type LiveUser } from "./users.ts";
+import { type Count, hasRoom, type LiveUser } from "./users.ts";
 
 export interface ClaimHoldsOptions extends Pick<Quest, "paused" | "isGone"> {
   readonly ledgers: Pick<Ledgers, "shared">;
@@ -55,20 +47,13 @@ export class ClaimHolds {
   }
 
   /** Beside what was just taken. After a write the server's cache is new enough; before, it is waited for: about 50 ms. */
-  async hasOthers(
-    taken: readonly { readonly share: Share; readonly held: RecordedHold }[],
-    use: ClaimUse,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async hasOthers(taken: readonly Joined[], use: ClaimUse, signal: AbortSignal): Promise<boolean> {
     const lists: Lists = new Map();
     for (const { share, held } of taken) {
-      const { owner } = share;
-      if (owner.kind !== "claim") continue;
       const quest = { ...this.#quest(share, held.hold.domain, use, signal), lists };
-      for (const hold of await listed(quest, owner)) {
+      for (const hold of await listed(quest)) {
         if (taken.some((each) => equal(each.held.hold.address, hold.address))) continue;
-        if (sameOwner(hold.owner, owner)) return true;
-        if (isBefore(hold, owner, use) && (await isOrphan(quest, hold))) return true;
+        if (sameOwner(hold.owner, quest.owner) || (await isOrphan(quest, hold))) return true;
       }
     }
     return false;
@@ -78,7 +63,7 @@ export class ClaimHolds {
   async inherit(
     share: Share,
     use: ClaimUse,
-    { signal, ...more }: { interfaceName: string; count: Count; signal: AbortSignal },
+    { signal, ...more }: Pick<Estate, "interfaceName" | "count" | "signal">,
   ): Promise<RecordedHold | undefined> {
     const heirs = heirsOf(share, use);
     if (heirs === undefined) return undefined;
@@ -88,16 +73,13 @@ export class ClaimHolds {
 
   #quest(share: Share, domain: Domain, use: ClaimUse, signal: AbortSignal): Quest {
     const { ledgers, paused, isGone } = this.#options;
-    return { ledger: ledgers.shared(share.namespace), domain, share, use, signal, paused, isGone };
+    const { namespace, owner } = share;
+    if (owner.kind !== "claim") throw new Error(`the share of ${claimText(use)} is a pod's`);
+    return { ledger: ledgers.shared(namespace), domain, share, owner, use, signal, paused, isGone };
   }
 
   /** What is found is known here from then on. */
-  async #met(
-    share: Share,
-    use: ClaimUse,
-    signal: AbortSignal,
-    find: (quest: Quest) => Promise<Hold | undefined>,
-  ): Promise<RecordedHold | undefined> {
+  async #met(share: Share, use: ClaimUse, signal: AbortSignal, find: (quest: Quest) => Promise<Hold | undefined>) {
     const { picture } = await this.#options.poolResolver.open(share, signal);
     const hold = await find(this.#quest(share, picture.domain, use, signal));
     if (hold === undefined) return undefined;
@@ -106,37 +88,26 @@ export class ClaimHolds {
   }
 
   /** Puts the pod on the list. Throws ClaimRefusal where those who are there leave no room; answers who is there beside it. */
-  async join(
-    { namespace, hold }: RecordedHold,
-    share: Share,
-    use: ClaimUse,
-    count: Count,
-    signal: AbortSignal,
-  ): Promise<{ readonly held: RecordedHold; readonly others: readonly LiveUser[] }> {
+  async join({ share, held }: Joined, use: ClaimUse, count: Count, signal: AbortSignal) {
+    const { namespace, hold } = held;
     const ledger = this.#options.ledgers.shared(namespace);
     let now = hold;
     for (let tries = 1; tries <= triesMax; tries++) {
       const users = now.users ?? [];
-      const isThere = users.some(({ uid }) => uid === use.user.uid);
-      const others = await count(
-        users.filter(({ uid }) => uid !== use.user.uid),
-        signal,
-      );
-      if (isThere) return { held: { namespace, hold: now }, others };
+      const beside = users.filter(({ uid }) => uid !== use.user.uid);
+      const others = await count(beside, signal);
+      if (beside.length < users.length) return { held: { namespace, hold: now }, others };
       assertUsable(use, now, others);
       assertNotPaused(this.#options.paused());
       const { domain, address, owner, version } = now;
       const note = await this.#noted(share, now, use, signal);
       const request = { domain, address, owner: ownerKey(owner), version, users: [...users, use.user], ...note };
-      const outcome = await amendSurely(ledger, request, signal);
+      const outcome = await surely(() => ledger.amend(request, { signal }));
       if (outcome.outcome === "amended") return { held: { namespace, hold: outcome.hold }, others };
       if (outcome.outcome === "gone" || !sameOwner(outcome.hold.owner, owner)) throw lostMeanwhile(use, address);
       now = outcome.hold;
     }
-    throw new LedgerError(
-      "unavailable",
-      `the hold of ${hold.address} in ${describeDomain(hold.domain)} changes all the time: try again.`,
-    );
+    throw restless(hold);
   }
 
   /** Throws ClaimRefusal where another has the MAC that is asked for: before anything is taken, and after, since two may come at once. */
@@ -158,53 +129,41 @@ export class ClaimHolds {
   }
 }
 
+/** A share, and the hold that is there for it. */
+interface Joined {
+  readonly share: Share;
+  readonly held: RecordedHold;
+}
+
 /** Domain and owner -> the list that was asked for. */
 type Lists = Map<string, Promise<readonly Hold[]>>;
 type ListQuest = Quest & { readonly lists: Lists };
 
 async function findOne(quest: ListQuest): Promise<Hold | undefined> {
-  const { owner } = quest.share;
-  if (owner.kind !== "claim") return undefined;
-  return (await recorded(quest, owner)) ?? (await owned(quest, owner)) ?? continued(quest, owner);
-}
-
-/** At the address that the status names: one read, and no list. */
-async function recorded(quest: ListQuest, owner: ClaimOwner): Promise<Hold | undefined> {
-  const { ledger, domain, share, use, signal } = quest;
-  if (share.recorded === undefined) return undefined;
-  const hold = await holdAt(ledger, domain, share.recorded.address, owner, signal);
-  if (hold === undefined || sameOwner(hold.owner, owner)) return hold;
-  return isBefore(hold, owner, use) && (await isOrphan(quest, hold)) ? passOn(quest, hold, owner) : undefined;
-}
-
-async function owned(quest: ListQuest, owner: ClaimOwner): Promise<Hold | undefined> {
-  return first((await listed(quest, owner)).filter((each) => sameOwner(each.owner, owner)));
-}
-
-/** The leader says `continues` where it knows of an earlier claim; where its caches were behind, the holds themselves say it. */
-async function continued(quest: ListQuest, owner: ClaimOwner): Promise<Hold | undefined> {
-  const before = (await listed(quest, owner)).filter((each) => isBefore(each, owner, quest.use));
-  const hold = first(before);
-  return hold !== undefined && (await isOrphan(quest, hold)) ? passOn(quest, hold, owner) : undefined;
+  const { share, owner } = quest;
+  // At the address that the status names: one read, and no list.
+  const at = share.recorded && (await holdAt(quest, share.recorded.address));
+  if (at !== undefined && sameOwner(at.owner, owner)) return at;
+  const passed = at !== undefined && (await isOrphan(quest, at)) ? await passOn(quest, at) : undefined;
+  if (passed !== undefined) return passed;
+  const own = first((await listed(quest)).filter((each) => sameOwner(each.owner, owner)));
+  if (own !== undefined) return own;
+  // The leader says `continues` where it knows of an earlier claim; where its caches were behind, the holds themselves say it.
+  const before = first((await listed(quest)).filter((each) => isBefore(each, quest)));
+  return before !== undefined && (await isOrphan(quest, before)) ? passOn(quest, before) : undefined;
 }
 
 /** Of the share's range: the claim's, and those of other claims for the same NIC of the same owner. */
-async function listed(quest: ListQuest, owner: ClaimOwner): Promise<readonly Hold[]> {
-  const { ledger, domain, share, use, signal, lists } = quest;
+async function listed(quest: ListQuest): Promise<readonly Hold[]> {
+  const { domain, share, owner, lists } = quest;
   const key = `${share.namespace} ${domain} ${ownerKey(owner)}`;
-  const list = lists.get(key) ?? search(ledger, domain, owner, use, signal);
+  const list = lists.get(key) ?? search(quest);
   lists.set(key, list);
   return (await list).filter(({ address }) => contains(share.definition.prefix, address));
 }
 
 /** Both at once: a claim that follows its guest to another owner has the new identity before its hold has. */
-async function search(
-  ledger: AmendableLedger,
-  domain: Domain,
-  owner: ClaimOwner,
-  use: ClaimUse,
-  signal: AbortSignal,
-): Promise<readonly Hold[]> {
+async function search({ ledger, domain, owner, use, signal }: Quest): Promise<readonly Hold[]> {
   const key = ownerKey(owner);
   const identities = identitiesOf(use);
   const [own, alike] = await Promise.all([
@@ -222,24 +181,18 @@ function identitiesOf({ identity, vmiUid }: ClaimUse): readonly string[] {
 }
 
 /** The hold says itself that it is for the same NIC of the same owner, in the same namespace. */
-function isBefore({ owner, note }: Hold, to: ClaimOwner, use: ClaimUse): boolean {
+function isBefore({ owner, note }: Hold, { owner: to, use }: Quest): boolean {
   if (!identitiesOf(use).includes(note?.identity ?? "") || owner.kind !== "claim") return false;
   return owner.uid !== to.uid && owner.namespace === to.namespace && (owner.part ?? 0) === (to.part ?? 0);
 }
 
-/** Its claim is gone: while that is there, the address is its own. */
-async function isOrphan({ isGone, signal }: Quest, { owner }: Hold): Promise<boolean> {
-  return owner.kind === "claim" && (await isGone(owner, signal));
+/** Of a claim before, which is gone: while that is there, the address is its own. */
+async function isOrphan(quest: Quest, hold: Hold): Promise<boolean> {
+  return isBefore(hold, quest) && hold.owner.kind === "claim" && (await quest.isGone(hold.owner, quest.signal));
 }
 
 /** No version is empty, so nothing is changed, and the answer says what is there. */
-async function holdAt(
-  ledger: AmendableLedger,
-  domain: Domain,
-  address: Address,
-  owner: ClaimOwner,
-  signal: AbortSignal,
-): Promise<Hold | undefined> {
+async function holdAt({ ledger, domain, owner, signal }: Quest, address: Address): Promise<Hold | undefined> {
   const outcome = await ledger.amend({ domain, address, owner: ownerKey(owner), version: "" }, { signal });
   return outcome.outcome === "gone" ? undefined : outcome.hold;
 }
@@ -250,30 +203,24 @@ function first(holds: readonly Hold[]): Hold | undefined {
 }
 
 function assertUsable(use: ClaimUse, { address }: Hold, others: readonly LiveUser[]): void {
-  const isEnding = use.identity === undefined && use.claim.metadata.deletionTimestamp !== undefined;
-  const who = others.map(({ user }) => `pod ${user.name || "(unreadable)"} on ${user.node || "an unknown node"}`);
-  if (isEnding) {
-    throw new ClaimRefusal(
-      allocationReasons.inUse,
-      `${claimText(use)} is being deleted, and ${address} goes with it: make it anew when it is gone.`,
-    );
-  }
+  const isOwned = use.identity !== undefined;
+  const ending = `${claimText(use)} is being deleted, and ${address} goes with it: make it anew when it is gone.`;
+  if (!isOwned && use.claim.metadata.deletionTimestamp !== undefined)
+    throw new ClaimRefusal(allocationReasons.inUse, ending);
   if (hasRoom(use, others)) return;
-  const rule =
-    use.identity === undefined
-      ? "a claim without an owner is for one pod at a time"
-      : "an owner has two at most, during a migration";
-  throw new ClaimRefusal(
-    allocationReasons.inUse,
-    `${address} of ${claimText(use)} is in use by ${who.join(" and ")}, and ${rule}: end one of them, and it goes on by itself.`,
-  );
+  const who = others.map(({ user }) => `pod ${user.name || "(unreadable)"} on ${user.node || "an unknown node"}`);
+  const [one, two] = [
+    "a claim without an owner is for one pod at a time",
+    "an owner has two at most, during a migration",
+  ];
+  const what = `${address} of ${claimText(use)} is in use by ${who.join(" and ")}, and ${isOwned ? two : one}`;
+  throw new ClaimRefusal(allocationReasons.inUse, `${what}: end one of them, and it goes on by itself.`);
 }
 
 /** Whether the address that was asked for is the one that the claim has. */
 export function assertSame(use: ClaimUse, { want }: Share, { address }: Hold): void {
   if (want.kind !== "given" || equal(want.address, address)) return;
-  throw new ClaimRefusal(
-    allocationReasons.addressConflict,
-    `${want.address} was asked for, and ${claimText(use)} has ${address}: ask for that, or for none; or delete the claim to give its address up.`,
-  );
+  const what = `${want.address} was asked for, and ${claimText(use)} has ${address}`;
+  const remedy = "ask for that, or for none; or delete the claim to give its address up";
+  throw new ClaimRefusal(allocationReasons.addressConflict, `${what}: ${remedy}.`);
 }

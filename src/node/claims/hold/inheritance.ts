@@ -10,7 +10,8 @@ import { equal } from "../../../net/address.ts";
 import { contains } from "../../../net/prefix.ts";
 import type { Share } from "../../add/shares.ts";
 import type { ClaimUse, Sibling } from "../resolve/claim-binding.ts";
-import { type Count, passOn, type Quest } from "./amend-retry.ts";
+import { passOn, type Quest } from "./amend-retry.ts";
+import type { Count } from "./users.ts";
 
 export interface Estate extends Quest {
   readonly interfaceName: string;
@@ -25,20 +26,19 @@ export interface Heirs {
 }
 
 /** Undefined: from nobody; most claims have an address, or no other pod. */
-export function heirsOf(
-  { range, recorded }: Share,
-  { identity, claim, siblings = [], vmiUid }: ClaimUse,
-): Heirs | undefined {
-  const { annotations, deletionTimestamp } = claim.metadata;
+export function heirsOf({ range, recorded }: Share, use: ClaimUse): Heirs | undefined {
+  const { annotations, deletionTimestamp } = use.claim.metadata;
+  const { siblings = [] } = use;
   const isNew = recorded === undefined && deletionTimestamp === undefined;
-  if (range === undefined || !isNew || identity === undefined || vmiUid === undefined) return undefined;
+  if (range === undefined || !isNew || use.identity === undefined || use.vmiUid === undefined) return undefined;
   const before = annotations?.[continuesAnnotation] || undefined;
   return before === undefined && siblings.length === 0 ? undefined : { before, siblings };
 }
 
 export async function inheritFrom({ before, siblings }: Heirs, estate: Estate): Promise<Hold | undefined> {
-  const continued = before === undefined ? undefined : await continueClaim(before, estate);
-  if (continued !== undefined) return continued;
+  // What the one before has not any more, the leader may have passed on since this claim was looked at.
+  const continued = before && ((await passFromClaim(before, estate)) ?? (await wantedOf(estate.owner, estate))[0]);
+  if (continued) return continued;
   for (const sibling of siblings) {
     const passed = await passFromPod(sibling, estate);
     if (passed !== undefined) return passed;
@@ -46,16 +46,9 @@ export async function inheritFrom({ before, siblings }: Heirs, estate: Estate): 
   return undefined;
 }
 
-/** What the one before has not any more, the leader may have passed on since this claim was looked at. */
-async function continueClaim(uid: string, estate: Estate): Promise<Hold | undefined> {
-  const { owner } = estate.share;
-  if (owner.kind !== "claim") return undefined;
-  return (await passFromClaim(uid, owner, estate)) ?? (await wantedOf(owner, estate))[0];
-}
-
-async function passFromClaim(uid: string, to: ClaimOwner, estate: Estate): Promise<Hold | undefined> {
+async function passFromClaim(uid: string, estate: Estate): Promise<Hold | undefined> {
   const { use, count, isGone, signal } = estate;
-  const { part } = to;
+  const { part } = estate.owner;
   const { namespace } = use.owner;
   const claim: ClaimOwner = { kind: "claim", uid, namespace, name: "", ...(part && { part }) };
   const nic = nicOfIdentity(use.identity);
@@ -63,21 +56,19 @@ async function passFromClaim(uid: string, to: ClaimOwner, estate: Estate): Promi
   if (hold === undefined || hold.owner.kind !== "claim") return undefined;
   const live = await count(hold.users ?? [], signal);
   const isGuests = live.some(({ vmiUid }) => vmiUid === use.vmiUid);
-  return isGuests && (await isGone(hold.owner, signal)) ? passOn(estate, hold, to, hold.users) : undefined;
+  return isGuests && (await isGone(hold.owner, signal)) ? passOn(estate, hold, hold.users) : undefined;
 }
 
 async function passFromPod({ uid, node }: Sibling, estate: Estate): Promise<Hold | undefined> {
-  const { share, use, interfaceName, count, signal } = estate;
-  const to = share.owner;
-  if (to.kind !== "claim") return undefined;
-  const { part } = to;
+  const { use, interfaceName, count, signal } = estate;
+  const { part } = estate.owner;
   const { namespace } = use.owner;
   const pod: PodOwner = { kind: "pod", uid, namespace, name: "", interface: interfaceName, ...(part && { part }) };
   const [hold] = await wantedOf(pod, estate);
   if (hold === undefined) return undefined;
   const user = { uid, name: hold.owner.name, node };
   const [live] = await count([user], signal);
-  return live?.vmiUid === use.vmiUid ? passOn(estate, hold, to, [user]) : undefined;
+  return live?.vmiUid === use.vmiUid ? passOn(estate, hold, [user]) : undefined;
 }
 
 /** What the owner holds of the share's range, of what was asked for. */

@@ -4,8 +4,7 @@ import type { HoldNote } from "../../../ipam/ledger.ts";
 import { MemoryLedger, MemoryStore } from "../../../ipam/memory-ledger.ts";
 import { parseAddress } from "../../../net/address.ts";
 import { parseCidr } from "../../../net/prefix.ts";
-import type { ClaimUse } from "../resolve/claim-binding.ts";
-import { ClaimRefusal } from "../resolve/refusal.ts";
+import { ClaimRefusal, type ClaimUse } from "../resolve/claim-binding.ts";
 import { assertMacFree } from "./macs.ts";
 
 const { signal } = new AbortController();

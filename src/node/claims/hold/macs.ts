@@ -2,20 +2,17 @@
 // stopped VMs too: only daemons write them. A claim's label is for people, and whoever makes claims may write it. Not
 // promised: two VMs that ask anew for one MAC at once, each at an address that it has already, may both get it.
 import { allocationReasons } from "../../../api/claims/claim-marks.ts";
-import type { AmendableLedger, Domain, Hold } from "../../../ipam/ledger.ts";
+import type { Hold } from "../../../ipam/ledger.ts";
 import { ownerKey } from "../../../ipam/owner.ts";
 import { contains } from "../../../net/prefix.ts";
 import type { Share } from "../../add/shares.ts";
-import type { ClaimUse } from "../resolve/claim-binding.ts";
-import { ClaimRefusal } from "../resolve/refusal.ts";
+import { ClaimRefusal, type ClaimUse } from "../resolve/claim-binding.ts";
+import type { Quest } from "./amend-retry.ts";
 
-export interface MacQuest {
-  readonly ledger: AmendableLedger;
-  readonly domain: Domain;
+export interface MacQuest extends Pick<Quest, "ledger" | "domain" | "signal"> {
   readonly share: Pick<Share, "definition" | "owner">;
   /** What stood there a moment ago is enough: the answer comes without a wait. */
   readonly mayBeOld: boolean;
-  readonly signal: AbortSignal;
 }
 
 /** Throws ClaimRefusal where an address of the range is on record with the MAC for another NIC. */

@@ -3,17 +3,12 @@
 // not fit, fails for long or is lost in a crash the leader writes from the holds. At the end the rest gets a few seconds.
 import { claimStatus, type ClaimStatus, type StatusInput } from "../../../api/claims/claim-status.ts";
 import { ipamClaims, type StoredClaim } from "../../../cluster/resources.ts";
-import { type Clock, deadline, sleep } from "../../../kube/clock.ts";
+import { deadline, sleep } from "../../../kube/clock.ts";
 import { isEqual } from "../../../kube/conditions.ts";
 import { ApiError, isApiError } from "../../../kube/errors.ts";
-import type { KubeClient } from "../../../kube/rest.ts";
-import type { Log } from "../../../log/log.ts";
+import type { DaemonOptions } from "../../daemon-options.ts";
 
-interface StatusWriterOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+type StatusWriterOptions = Pick<DaemonOptions, "client" | "clock" | "log">;
 
 export interface StatusOrder {
   /** As it was read. */
@@ -47,22 +42,14 @@ export class StatusWriter {
   write(order: StatusOrder): void {
     const uid = order.claim.metadata.uid ?? "";
     this.#waiting.delete(uid);
-    if (this.#waiting.size >= waitingMax) {
-      this.#options.log.warn("too many statuses of claims wait to be written; the leader writes this one", {
-        claim: nameOf(order.claim),
-      });
-      return;
-    }
+    const full = "too many statuses of claims wait to be written; the leader writes this one";
+    if (this.#waiting.size >= waitingMax) return this.#options.log.warn(full, { claim: nameOf(order.claim) });
     this.#waiting.set(uid, order);
     this.#wake();
   }
 
   /** Before anybody is told: on the claim as read, or a later one that `isOpen`. Answers the claim if not open any more. */
-  async settle(
-    order: StatusOrder,
-    isOpen: (claim: StoredClaim) => boolean,
-    signal: AbortSignal,
-  ): Promise<StoredClaim | undefined> {
+  async settle(order: StatusOrder, isOpen: (claim: StoredClaim) => boolean, signal: AbortSignal) {
     let { claim } = order;
     for (let tries = 1; ; tries++) {
       try {
@@ -70,7 +57,8 @@ export class StatusWriter {
         return undefined;
       } catch (error) {
         if (tries === triesMax || signal.aborted || isApiError(error, "not-found", "forbidden")) throw error;
-        if (!isStale(error)) await sleep(this.#options.clock, pauseMs * tries, signal);
+        // A patch whose tests fail, since the status or the claim is another, is refused as one of these.
+        if (!isApiError(error, "conflict", "invalid")) await sleep(this.#options.clock, pauseMs * tries, signal);
         const now = await this.#read(claim, signal);
         if (!isOpen(now)) return now;
         claim = now;
@@ -120,12 +108,9 @@ export class StatusWriter {
     } catch (error) {
       if (isApiError(error, "not-found")) return;
       // The flush at the end takes what was called off.
-      if (signal.aborted && !this.#waiting.has(uid)) this.#waiting.set(uid, order);
-      else
-        this.#options.log.warn("the status of a claim could not be written; the leader writes it", {
-          claim: nameOf(order.claim),
-          error,
-        });
+      if (signal.aborted && !this.#waiting.has(uid)) return void this.#waiting.set(uid, order);
+      const failure = "the status of a claim could not be written; the leader writes it";
+      this.#options.log.warn(failure, { claim: nameOf(order.claim), error });
     } finally {
       this.#busy.delete(uid);
     }
@@ -158,11 +143,6 @@ export class StatusWriter {
     }
     throw new ApiError("not-found", `IPAMClaim ${nameOf(claim)} is another by now.`);
   }
-}
-
-/** The status, or the claim, is another: that is how the server refuses a patch whose tests fail. */
-function isStale(error: unknown): boolean {
-  return isApiError(error, "conflict", "invalid");
 }
 
 function nameOf({ metadata }: StoredClaim): string {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Pod } from "../../../cluster/resources.ts";
 import { ApiError } from "../../../kube/errors.ts";
 import type { KubeClient } from "../../../kube/rest.ts";
-import { hasRoom, type LiveUser, UserPods } from "./users.ts";
+import { hasRoom, type LiveUser, userReader } from "./users.ts";
 
 const { signal } = new AbortController();
 const user = (uid: string, name = uid) => ({ uid, name, node: "n" });
@@ -52,7 +52,7 @@ describe("who lives", () => {
       user("before", "renamed"),
       user("", ""),
     ];
-    const found = await new UserPods(client).reader("ns")(users, signal);
+    const found = await userReader(client)("ns")(users, signal);
     expect(found.map((each) => [each.user.uid, each.vmiUid])).toEqual([
       ["running", "vmi"],
       ["", undefined],
@@ -61,21 +61,21 @@ describe("who lives", () => {
 
   it("once for each pod of one ADD, however many holds it is on", async () => {
     reads = [];
-    const read = new UserPods(client).reader("ns");
+    const read = userReader(client)("ns");
     await read([user("running")], signal);
     await read([user("running"), user("over")], signal);
     expect(reads).toEqual(["running", "over"]);
   });
 
   it("is not known while the server does not answer: nobody is let in then", async () => {
-    await expect(new UserPods(client).reader("ns")([user("away")], signal)).rejects.toMatchObject({
+    await expect(userReader(client)("ns")([user("away")], signal)).rejects.toMatchObject({
       code: "unreachable",
     });
   });
 
   it("a likely one is read before anybody lists it, and once", async () => {
     reads = [];
-    const read = new UserPods(client).reader("ns", { name: "running", signal });
+    const read = userReader(client)("ns", { name: "running", signal });
     expect(reads).toEqual(["running"]);
     expect(await read([user("running"), user("over")], signal)).toHaveLength(1);
     expect(reads).toEqual(["running", "over"]);
@@ -88,7 +88,7 @@ describe("who lives", () => {
   ])("a likely one that %s is read again when it is listed: it may have come since", async (_, first) => {
     const answers = [first, async () => ({ metadata: { uid: "now" } })];
     const server = { get: async () => answers.shift()!() } as unknown as KubeClient;
-    const read = new UserPods(server).reader("ns", { name: "web", signal });
+    const read = userReader(server)("ns", { name: "web", signal });
     expect(await read([user("now", "web")], signal)).toHaveLength(1);
     expect(answers).toEqual([]);
   });
@@ -96,7 +96,7 @@ describe("who lives", () => {
   it("counts all where there are too many to ask for", async () => {
     reads = [];
     const many = Array.from({ length: 201 }, (_, index) => user(`u${index}`));
-    expect(await new UserPods(client).reader("ns")(many, signal)).toHaveLength(201);
+    expect(await userReader(client)("ns")(many, signal)).toHaveLength(201);
     expect(reads).toEqual([]);
   });
 });

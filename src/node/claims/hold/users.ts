@@ -1,10 +1,11 @@
-// Who is at an address of a claim: counted from the pods themselves, as the API server has them now. A node that died sends no DEL, and the list on
-// the hold is of all that ever came and have not been seen to end.
+// Who is at an address of a claim: counted from the pods themselves, as the API server has them now. A node that died
+// sends no DEL, and the list on the hold is of all that ever came and have not been seen to end.
 import { launchedBy } from "../../../api/claims/launcher-pod.ts";
 import { type Pod, pods } from "../../../cluster/resources.ts";
 import type { HoldUser } from "../../../ipam/ledger.ts";
 import { lookUp } from "../../../kube/look-up.ts";
 import type { KubeClient } from "../../../kube/rest.ts";
+import { hasEnded } from "../fence/fence-facts.ts";
 import type { ClaimUse } from "../resolve/claim-binding.ts";
 
 /** One who lives, or of whom that cannot be said. */
@@ -14,46 +15,39 @@ export interface LiveUser {
   readonly vmiUid: string | undefined;
 }
 
+/** Those of a list that live, as the API server says. */
+export type Count = (users: readonly HoldUser[], signal: AbortSignal) => Promise<readonly LiveUser[]>;
+
 /** A migration has two; nothing else of one owner has more than one at a time. */
 const ofOneOwner = 2;
 
 /** Whether the pod may come to those who are there. Of a claim without an owner only launchers of one VMI are two. */
-export function hasRoom(
-  { identity, vmiUid }: Pick<ClaimUse, "identity" | "vmiUid">,
-  others: readonly LiveUser[],
-): boolean {
+export function hasRoom(use: Pick<ClaimUse, "identity" | "vmiUid">, others: readonly LiveUser[]): boolean {
   if (others.length === 0) return true;
   if (others.length >= ofOneOwner) return false;
-  const isOneVmi = vmiUid !== undefined && others.every((each) => each.vmiUid === vmiUid);
-  return identity !== undefined || isOneVmi;
+  const isOneVmi = use.vmiUid !== undefined && others.every(({ vmiUid }) => vmiUid === use.vmiUid);
+  return use.identity !== undefined || isOneVmi;
 }
 
 /** The leader takes out those who ended; who finds so many has no leader, and a VM that crashes all the time. */
 const usersMax = 200;
 const readsAtOnce = 8;
 
-export class UserPods {
-  readonly #client: KubeClient;
-
-  constructor(client: KubeClient) {
-    this.#client = client;
-  }
-
-  /**
-   * Of one ADD: every pod is read once. `likely` is the name of one who is probably there: it is read at once, while the list itself is still being
-   * read. That counts only where it shows the very pod that the list names; one that was not found may have come since.
-   */
-  reader(
-    namespace: string,
-    likely?: { readonly name: string; readonly signal: AbortSignal },
-  ): (users: readonly HoldUser[], signal: AbortSignal) => Promise<readonly LiveUser[]> {
+/**
+ * Of one ADD: every pod is read once. `likely` is the name of one who is probably there: it is read at once, beside the list
+ * itself. That counts only where it shows the very pod that the list names; one that was not found may have come since.
+ */
+export function userReader(client: KubeClient) {
+  return (namespace: string, likely?: { readonly name: string; readonly signal: AbortSignal }): Count => {
+    const podNamed = (name: string, signal: AbortSignal) => lookUp(client, pods, { namespace, name }, { signal });
     const known = new Map<string, Promise<LiveUser | undefined>>();
-    const early = likely && this.#podNamed(namespace, likely.name, likely.signal).catch(() => undefined);
+    const early = likely && podNamed(likely.name, likely.signal).catch(() => undefined);
     const read = async (user: HoldUser, signal: AbortSignal) => {
-      const pod = likely?.name === user.name ? await early : undefined;
-      return pod !== undefined && pod.metadata.uid === user.uid
-        ? livingOf(user, pod)
-        : this.#read(namespace, user, signal);
+      // Nobody can be asked for it: it counts.
+      if (user.uid === "" || user.name === "") return { user, vmiUid: undefined };
+      const guess = likely?.name === user.name ? await early : undefined;
+      const pod = guess?.metadata.uid === user.uid ? guess : await podNamed(user.name, signal);
+      return pod?.metadata.uid === user.uid ? livingOf(user, pod) : undefined;
     };
     return async (users, signal) => {
       if (users.length > usersMax) return users.map((user) => ({ user, vmiUid: undefined }));
@@ -64,27 +58,14 @@ export class UserPods {
           known.set(user.uid, reading);
           return reading;
         });
-        for (const each of await Promise.all(some)) if (each !== undefined) live.push(each);
+        live.push(...(await Promise.all(some)).filter((each) => each !== undefined));
       }
       return live;
     };
-  }
-
-  /** Undefined: it is gone, or over. */
-  async #read(namespace: string, user: HoldUser, signal: AbortSignal): Promise<LiveUser | undefined> {
-    // Nobody can be asked for it: it counts.
-    if (user.uid === "" || user.name === "") return { user, vmiUid: undefined };
-    const pod = await this.#podNamed(namespace, user.name, signal);
-    return pod?.metadata.uid === user.uid ? livingOf(user, pod) : undefined;
-  }
-
-  #podNamed(namespace: string, name: string, signal: AbortSignal): Promise<Pod | undefined> {
-    return lookUp(this.#client, pods, { namespace, name }, { signal });
-  }
+  };
 }
 
 /** Of the pod itself. Undefined: it is over, which it stays. */
-function livingOf(user: HoldUser, { metadata, status }: Pod): LiveUser | undefined {
-  const isOver = status?.phase === "Succeeded" || status?.phase === "Failed";
-  return isOver ? undefined : { user, vmiUid: launchedBy(metadata)?.uid || undefined };
+function livingOf(user: HoldUser, pod: Pod): LiveUser | undefined {
+  return hasEnded(pod) ? undefined : { user, vmiUid: launchedBy(pod.metadata)?.uid || undefined };
 }

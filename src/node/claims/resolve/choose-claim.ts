@@ -37,12 +37,12 @@ export function judgeClaims(seeker: Seeker, read: ClaimsRead): ClaimChoice {
   const claim = read.get(reference);
   const standing = claim === undefined ? "missing" : standingOf(claim, seeker, true);
   if (claim !== undefined && standing === "fits") return { kind: "use", claim };
-  if (standing === "foreign") return { kind: "refuse", why: anothers(seeker, reference), claim: claim! };
+  if (standing === "foreign") return { kind: "refuse", why: misnamed(seeker, reference, standing), claim: claim! };
   // Whoever wrote the reference may have mistaken one NIC for another; the NIC's own claim is right.
   const better = own.length === 0 ? undefined : judgeOwn(seeker, own, read);
   if (better?.kind === "use" || better?.kind === "read") return better;
   if (standing === "missing") return { kind: "wait", name: reference, why: missing(seeker, reference) };
-  return { kind: "refuse", why: standing === "network" ? elsewhere(seeker, claim!) : otherNic(seeker, reference) };
+  return { kind: "refuse", why: misnamed(seeker, reference, standing, claim?.spec.network) };
 }
 
 /** Either name: after a swap the second stays. None fits: the plain one is awaited, unless of this NIC's other network. */
@@ -60,7 +60,7 @@ function judgeOwn(seeker: Seeker, own: readonly string[], read: ClaimsRead): Cla
       return { kind: "wait", name, why: unfinished(seeker, name) };
     }
   }
-  return { kind: "refuse", why: `${claimText(seeker, own.at(-1) ?? "")} cannot be used by pod ${podText(seeker)}.` };
+  return { kind: "refuse", why: `${claimText(seeker, own.at(-1) ?? "")} cannot be used by ${podText(seeker)}.` };
 }
 
 function ownNames({ metadata }: VirtualMachineInstance, nic: string, network: string): readonly string[] {
@@ -92,40 +92,30 @@ function isForNic({ metadata }: StoredClaim, recorded: string | undefined, { vmi
   return !(vmi?.spec?.networks ?? []).some((each) => each.name !== nic && isNamedBy(each.name));
 }
 
-function claimText({ namespace }: Seeker, name: string): string {
-  return `IPAMClaim ${namespace}/${name}`;
-}
-
-function podText({ namespace, pod }: Seeker): string {
-  return `${namespace}/${pod}`;
-}
+const claimText = ({ namespace }: Seeker, name: string) => `IPAMClaim ${namespace}/${name}`;
+const podText = ({ namespace, pod }: Seeker) => `pod ${namespace}/${pod}`;
 
 function missing(seeker: Seeker, name: string): string {
   const remedy =
     seeker.vmi === undefined
       ? "create it in the pod's namespace, or correct the reference"
       : "look at the log of holdfast-controller, which makes it, and at the events of the VM";
-  return `${claimText(seeker, name)} of pod ${podText(seeker)} is not there yet: ${remedy}.`;
+  return `${claimText(seeker, name)} of ${podText(seeker)} is not there yet: ${remedy}.`;
 }
 
 function unfinished(seeker: Seeker, name: string): string {
-  return (
-    `${claimText(seeker, name)} is not of the owner of pod ${podText(seeker)}: it is left of another VM of that name, which the controller ` +
-    "finishes first. If it stays, look at it with `holdfast claims`, and delete it where nobody needs its address."
-  );
+  const what = `${claimText(seeker, name)} is not of the owner of ${podText(seeker)}`;
+  const why = "it is left of another VM of that name, which the controller finishes first";
+  return `${what}: ${why}. If it stays, look at it with \`holdfast claims\`, and delete it where nobody needs its address.`;
 }
 
-function anothers(seeker: Seeker, name: string): string {
-  return `${claimText(seeker, name)} is of another owner than pod ${podText(seeker)}, which names it: take the reference away, or name a claim of its own.`;
-}
-
-function otherNic(seeker: Seeker, name: string): string {
-  return `${claimText(seeker, name)} is for another NIC than the one that pod ${podText(seeker)} names it for (${seeker.nic ?? "?"}): correct the reference.`;
-}
-
-function elsewhere(seeker: Seeker, { metadata, spec }: StoredClaim): string {
-  return (
-    `${claimText(seeker, metadata.name ?? "")} is for the network ${JSON.stringify(spec.network)}, and pod ${podText(seeker)} asks for an address of ` +
-    `${JSON.stringify(seeker.network)}: name a claim of that network (spec.network is the name in the CNI configuration).`
-  );
+/** Why the claim that a reference names is not used. */
+function misnamed(seeker: Seeker, name: string, standing: Standing, network = ""): string {
+  const [claim, pod] = [claimText(seeker, name), podText(seeker)];
+  if (standing === "foreign")
+    return `${claim} is of another owner than ${pod}, which names it: take the reference away, or name a claim of its own.`;
+  if (standing === "nic")
+    return `${claim} is for another NIC than the one that ${pod} names it for (${seeker.nic ?? "?"}): correct the reference.`;
+  const what = `${claim} is for the network ${JSON.stringify(network)}, and ${pod} asks for an address of ${JSON.stringify(seeker.network)}`;
+  return `${what}: name a claim of that network (spec.network is the name in the CNI configuration).`;
 }

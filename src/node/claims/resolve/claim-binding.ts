@@ -1,9 +1,12 @@
-// A claim that an ADD goes by, with all that is decided by it.
-import { identityOf, ownershipOf, requestedAnnotation } from "../../../api/claims/claim-marks.ts";
+// A claim that an ADD goes by, with all that is decided by it; and why a claim got no address, as its condition says it. Pure.
+import { allocationReasons, identityOf, ownershipOf, requestedAnnotation } from "../../../api/claims/claim-marks.ts";
+import type { AllocationReason } from "../../../api/claims/claim-status.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
+import { CniError, errorCodes } from "../../../cni/error.ts";
 import { commaList } from "../../../cni/json.ts";
 import type { HoldUser } from "../../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../../ipam/owner.ts";
+import type { RefusalCode } from "../../../ipam/request.ts";
 import { type Address, parseAddress } from "../../../net/address.ts";
 
 export interface ClaimUse {
@@ -62,4 +65,34 @@ export function statusAddresses({ status }: StoredClaim): Address[] {
 
 export function claimText({ owner }: Pick<ClaimUse, "owner">): string {
   return `IPAMClaim ${owner.namespace}/${owner.name}`;
+}
+
+export class ClaimRefusal extends CniError {
+  readonly reason: AllocationReason;
+  /** The claim that says it, where the ADD does not go by it. */
+  readonly claim?: StoredClaim;
+
+  constructor(reason: AllocationReason, message: string, claim?: StoredClaim) {
+    super(errorCodes.refused, message);
+    this.name = "ClaimRefusal";
+    this.reason = reason;
+    if (claim !== undefined) this.claim = claim;
+  }
+}
+
+/** Key: the code of the decision. */
+const reasons: Readonly<Partial<Record<RefusalCode, AllocationReason>>> = {
+  exhausted: allocationReasons.exhausted,
+  "too-small": allocationReasons.exhausted,
+  "held-by-another": allocationReasons.addressConflict,
+  "cooling-down": allocationReasons.addressConflict,
+  reserved: allocationReasons.addressConflict,
+  excluded: allocationReasons.addressConflict,
+};
+
+/** Undefined where the error says nothing about the claim: the API server is away, the configuration is wrong. */
+export function reasonOf(error: unknown): AllocationReason | undefined {
+  if (error instanceof ClaimRefusal) return error.reason;
+  if (!(error instanceof CniError) || error.code !== errorCodes.refused) return undefined;
+  return reasons[error.cause as RefusalCode] ?? allocationReasons.other;
 }

@@ -20,59 +20,33 @@ export interface ClaimWish {
 }
 
 /** Undefined: nothing of this pod points to a claim. Throws CniError: 7 for an annotation that cannot be read, 101 for a claim named twice. */
-export function wishOf(
-  pod: PodFacts | undefined,
-  interfaceName: string,
-  persistence: Persistence,
-): ClaimWish | undefined {
+export function wishOf(pod: PodFacts | undefined, interfaceName: string, persistence: Persistence) {
   if (pod === undefined) return undefined;
   const selections = selectionsOf(pod);
   const selection = selections.find((each) => each.interfaceName === interfaceName);
-  const launched = launchedOf(pod);
-  const reference = referenceOf(pod, selection, persistence);
+  const launcher = launchedBy(pod.object.metadata);
+  const launched = launcher?.name === "" ? undefined : launcher;
+  const primary = persistence.isPrimary ? pod.annotations[primaryClaimAnnotation] : undefined;
+  const reference = selection?.claim ?? (primary === "" ? undefined : primary);
   if (reference === undefined && launched === undefined) return undefined;
-  if (launched === undefined) assertNamedOnce(pod, selections, interfaceName, reference);
-  return { pod, interfaceName, reference, launched, selections, selection, persistence };
-}
-
-function launchedOf({ object }: PodFacts): Launched | undefined {
-  const launched = launchedBy(object.metadata);
-  return launched === undefined || launched.name === "" ? undefined : launched;
-}
-
-function referenceOf(
-  { annotations }: PodFacts,
-  selection: Selection | undefined,
-  { isPrimary }: Persistence,
-): string | undefined {
-  const primary = isPrimary ? annotations[primaryClaimAnnotation] : undefined;
-  return selection?.claim ?? (primary === "" ? undefined : primary);
+  const wish: ClaimWish = { pod, interfaceName, reference, launched, selections, selection, persistence };
+  if (launched === undefined) assertNamedOnce(wish);
+  return wish;
 }
 
 /** One claim is one attachment. Which NIC a launcher's interface is of is found out otherwise: its references may be wrong. */
-function assertNamedOnce(
-  { namespace, name }: PodFacts,
-  selections: readonly Selection[],
-  interfaceName: string,
-  reference: string | undefined,
-): void {
+function assertNamedOnce({ pod, selections, interfaceName, reference }: ClaimWish): void {
   const first = selections.find(({ claim }) => claim !== undefined && claim === reference);
   if (first === undefined || first.interfaceName === interfaceName) return;
-  throw new CniError(
-    errorCodes.refused,
-    `pod ${namespace}/${name} names the IPAMClaim ${reference} for its interfaces ${first.interfaceName} and ${interfaceName}, and a claim is for ` +
-      "one: make a claim for each, and the pod anew.",
-  );
+  const interfaces = `its interfaces ${first.interfaceName} and ${interfaceName}`;
+  const what = `pod ${pod.namespace}/${pod.name} names the IPAMClaim ${reference} for ${interfaces}, and a claim is for one`;
+  throw new CniError(errorCodes.refused, `${what}: make a claim for each, and the pod anew.`);
 }
 
 /** The network of the VM that the interface is of. A primary network takes the place of the pod network. */
-export function nicFor(
-  { interfaceName, selections, pod, persistence }: ClaimWish,
-  vmi: Pick<VirtualMachineInstance, "spec">,
-): string | undefined {
-  const spec = vmi.spec ?? {};
-  if (persistence.isPrimary) return spec.networks?.find((each) => each.pod !== undefined)?.name;
-  return nicOf(interfaceName, selections, pod.namespace, spec)?.name;
+export function nicFor(wish: ClaimWish, { spec = {} }: Pick<VirtualMachineInstance, "spec">): string | undefined {
+  if (wish.persistence.isPrimary) return spec.networks?.find((each) => each.pod !== undefined)?.name;
+  return nicOf(wish.interfaceName, wish.selections, wish.pod.namespace, spec)?.name;
 }
 
 /** What network.kubevirt.io/addresses asks for this NIC. Code 7 where it cannot be read. */
@@ -80,9 +54,7 @@ export function requestedFor(nic: string, { pod }: Pick<ClaimWish, "pod">): read
   const text = pod.annotations[addressesAnnotation];
   const { addresses, problem } = readRequested(text, nic);
   if (problem === "") return addresses;
-  throw new CniError(
-    errorCodes.badConfiguration,
-    `the annotation ${addressesAnnotation} of pod ${pod.namespace}/${pod.name} is ${JSON.stringify(text)}: write a list of addresses for each ` +
-      'network, like {"blue": ["10.0.0.7"]}, on the VM.',
-  );
+  const what = `the annotation ${addressesAnnotation} of pod ${pod.namespace}/${pod.name} is ${JSON.stringify(text)}`;
+  const remedy = 'write a list of addresses for each network, like {"blue": ["10.0.0.7"]}, on the VM';
+  throw new CniError(errorCodes.badConfiguration, `${what}: ${remedy}.`);
 }

@@ -1,7 +1,7 @@
-// Finds the claim that an ADD goes by, and waits for it where it is about to be made.
-// Promised: claims and VMIs are read from the API server at every ADD, never from memory: that a claim is gone is what frees its address, and a
-// pod that comes later must find none. VMI and claim are read at once where the claim's name is known or can be guessed. The VM is read only
-// where there is no claim. Nobody waits longer than `waitMs`.
+// Finds the claim that an ADD goes by, and waits for it where it is about to be made. Promised: claims and VMIs are read from
+// the API server at every ADD, never from memory: that a claim is gone frees its address, and a later pod must find none. VMI
+// and claim are read at once where the claim's name is known or guessed, the VM only where there is no claim. Nobody waits
+// longer than `waitMs`.
 import { takesPart } from "../../../api/claims/claim-choice.ts";
 import { allocationReasons, claimName } from "../../../api/claims/claim-marks.ts";
 import { hashedInterfaceName, type VirtualMachineInstance } from "../../../api/claims/kubevirt.ts";
@@ -10,21 +10,17 @@ import type { ClaimsState } from "../../../cluster/claims-state.ts";
 import { ipamClaims, type StoredClaim, virtualMachineInstances, virtualMachines } from "../../../cluster/resources.ts";
 import { CniError, errorCodes } from "../../../cni/error.ts";
 import { Recent } from "../../../kube/cache/recent.ts";
-import { type Clock, deadline, sleep } from "../../../kube/clock.ts";
+import { deadline, sleep } from "../../../kube/clock.ts";
 import { lookUp } from "../../../kube/look-up.ts";
 import type { KubeObject } from "../../../kube/meta.ts";
 import type { Resource } from "../../../kube/resource.ts";
-import type { KubeClient } from "../../../kube/rest.ts";
+import type { DaemonOptions } from "../../daemon-options.ts";
 import { later } from "../../request/failure.ts";
 import { judgeClaims, type Seeker } from "./choose-claim.ts";
-import { type ClaimUse, type Sibling, useOf } from "./claim-binding.ts";
+import { ClaimRefusal, type ClaimUse, type Sibling, useOf } from "./claim-binding.ts";
 import { type ClaimWish, nicFor, requestedFor } from "./claim-query.ts";
-import { ClaimRefusal } from "./refusal.ts";
 
-export interface ClaimSearchOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly node: string;
+export interface ClaimSearchOptions extends Pick<DaemonOptions, "client" | "clock" | "node"> {
   /** What the leader says of persistent addresses. */
   readonly state: () => ClaimsState;
   /** Default: 25 s. The kubelet's own call has minutes, and its next one comes within seconds. */
@@ -49,109 +45,80 @@ interface Sight {
   readonly claims: Map<string, StoredClaim | undefined>;
 }
 
-export class ClaimSearch {
-  readonly #options: ClaimSearchOptions;
+/** `mayWait`: no for who only wants to know (CHECK). */
+interface SearchOptions {
+  readonly signal: AbortSignal;
+  readonly mayWait: boolean;
+}
+
+export function claimSearch({ client, clock, node, state, waitMs = defaultWaitMs }: ClaimSearchOptions) {
   /** Interface name -> the NIC that had it last. Names with a hash mean the same NIC in every VM, so the guess is right but for the first. */
-  readonly #nics = new Recent<string>(nicsMax);
+  const nics = new Recent<string>(nicsMax);
 
-  constructor(options: ClaimSearchOptions) {
-    this.#options = options;
-  }
+  const read = <T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal) =>
+    lookUp(client, resource, { namespace, name }, { signal });
 
-  /** `mayWait`: no for who only wants to know (CHECK). Undefined: it goes by no claim. Throws CniError: 101 where the claim is not for this pod, 11 where it may be there later. */
-  async find(
-    wish: ClaimWish,
-    { signal, mayWait }: { readonly signal: AbortSignal; readonly mayWait: boolean },
-  ): Promise<ClaimUse | undefined> {
-    const { clock, waitMs = defaultWaitMs } = this.#options;
-    using limit = deadline(clock, waitMs, signal);
-    /** Why it is waited; empty: it is not. */
-    let why = "";
-    try {
-      for (let round = 0; ; round++) {
-        const sight = await this.#look(wish, limit.signal);
-        const verdict = sight && (await this.#judge(sight, limit.signal));
-        if (sight === undefined || verdict === undefined) return undefined;
-        if (verdict.kind === "refuse") throw refused(verdict);
-        if (verdict.kind === "use") return this.#use(wish, sight, verdict.claim);
-        const isExpected = why !== "" || (await this.#isExpected(wish, sight.seeker, limit.signal));
-        if (!isExpected || !mayWait) return undefined;
-        ({ why } = verdict);
-        await this.#untilChanged(sight, verdict.name, round, limit.signal);
-        limit.signal.throwIfAborted();
-      }
-    } catch (error) {
-      if (limit.expired && why !== "") throw later(why, error);
-      throw error;
-    }
-  }
+  const guess = ({ launched, interfaceName }: ClaimWish): string | undefined => {
+    const nic = nics.get(interfaceName);
+    return launched === undefined || nic === undefined ? undefined : claimName(launched.name, nic);
+  };
 
   /** Undefined: there is no NIC and no reference to go by. */
-  async #look(wish: ClaimWish, signal: AbortSignal): Promise<Sight | undefined> {
+  async function look(wish: ClaimWish, signal: AbortSignal): Promise<Sight | undefined> {
     const { pod, reference, launched, persistence } = wish;
     const { namespace } = pod;
-    const name = reference ?? this.#guess(wish);
+    const name = reference ?? guess(wish);
     const [vmi, first] = await Promise.all([
-      launched === undefined ? undefined : this.#read(virtualMachineInstances, namespace, launched.name, signal),
-      name === undefined ? undefined : this.#read(ipamClaims, namespace, name, signal),
+      launched === undefined ? undefined : read(virtualMachineInstances, namespace, launched.name, signal),
+      name === undefined ? undefined : read(ipamClaims, namespace, name, signal),
     ]);
-    const own = vmi !== undefined && isOf(vmi, launched?.uid ?? "") ? vmi : undefined;
+    // A namesake of a later life is not the VMI of this pod.
+    const own = launched?.uid === "" || vmi?.metadata.uid === launched?.uid ? vmi : undefined;
     if (launched !== undefined && own === undefined && reference === undefined) {
       if (!persistence.isAllowed) return undefined;
-      throw later(
-        `the VirtualMachineInstance of pod ${namespace}/${pod.name}, ${launched.name}, is gone: the pod ends too, or has to be deleted.`,
-      );
+      const what = `the VirtualMachineInstance of pod ${namespace}/${pod.name}, ${launched.name}, is gone`;
+      throw later(`${what}: the pod ends too, or has to be deleted.`);
     }
     const nic = own === undefined ? undefined : nicFor(wish, own);
     if (reference === undefined && nic === undefined) return undefined;
-    if (nic !== undefined && hashedInterfaceName(nic) === wish.interfaceName) this.#nics.set(wish.interfaceName, nic);
+    if (nic !== undefined && hashedInterfaceName(nic) === wish.interfaceName) nics.set(wish.interfaceName, nic);
     const seeker = { namespace, pod: pod.name, reference, network: persistence.network, vmi: own, nic };
     return { seeker, claims: new Map(name === undefined ? [] : [[name, first]]) };
   }
 
-  #guess({ launched, interfaceName }: ClaimWish): string | undefined {
-    const nic = this.#nics.get(interfaceName);
-    return launched === undefined || nic === undefined ? undefined : claimName(launched.name, nic);
-  }
-
-  async #judge({ seeker, claims }: Sight, signal: AbortSignal) {
+  async function judge({ seeker, claims }: Sight, signal: AbortSignal) {
     for (let reads = 0; ; reads++) {
-      const verdict = judgeClaims(seeker, claims);
-      if (verdict.kind !== "read") return verdict;
+      const choice = judgeClaims(seeker, claims);
+      if (choice.kind !== "read") return choice;
       if (reads === readsMax) throw new Error(`${readsMax} claims were read for pod ${seeker.pod}, and none decides`);
-      claims.set(verdict.name, await this.#read(ipamClaims, seeker.namespace, verdict.name, signal));
+      claims.set(choice.name, await read(ipamClaims, seeker.namespace, choice.name, signal));
     }
   }
 
   /** Where persistence is off, a claim that has addresses is used all the same: they stay with the VM. */
-  #mayUse({ persistence, reference }: ClaimWish, { seeker }: Sight, { status }: StoredClaim): boolean {
+  function mayUse({ persistence, reference }: ClaimWish, { vmi }: Seeker, { status }: StoredClaim): boolean {
     if ((status?.ips ?? []).length > 0) return true;
     if (!persistence.isAllowed || reference !== undefined) return persistence.isAllowed;
-    return this.#options.state().gate !== "off" && takesPart(undefined, seeker.vmi, false);
+    return state().gate !== "off" && takesPart(undefined, vmi, false);
   }
 
   /** Whether somebody makes the claim: whoever wrote the reference, or our leader. */
-  async #isExpected(
-    { persistence, reference }: ClaimWish,
-    { vmi, namespace }: Seeker,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async function isExpected(wish: ClaimWish, { vmi, namespace }: Seeker, signal: AbortSignal): Promise<boolean> {
+    const { persistence, reference } = wish;
     if (!persistence.isAllowed || reference !== undefined) return persistence.isAllowed;
-    const { gate, needsLabel } = this.#options.state();
+    const { gate, needsLabel } = state();
     // Not told yet: what the definition promises is waited for, or the VM would have another address after its first migration.
     if (gate === "off" || vmi === undefined) return false;
     const isOwned = ownerUidOf(vmi) !== vmi.metadata.uid;
-    const vm = isOwned ? await this.#read(virtualMachines, namespace, vmi.metadata.name ?? "", signal) : undefined;
+    const vm = isOwned ? await read(virtualMachines, namespace, vmi.metadata.name ?? "", signal) : undefined;
     return takesPart(vm, vmi, needsLabel);
   }
 
-  #use(wish: ClaimWish, sight: Sight, claim: StoredClaim): ClaimUse | undefined {
-    if (!this.#mayUse(wish, sight, claim)) return undefined;
+  function use(wish: ClaimWish, { vmi, nic }: Seeker, claim: StoredClaim): ClaimUse {
     const { pod, selection } = wish;
-    const { vmi, nic } = sight.seeker;
     return useOf({
       claim,
-      user: { uid: pod.uid, name: pod.name, node: this.#options.node },
+      user: { uid: pod.uid, name: pod.name, node },
       vmiUid: vmi?.metadata.uid,
       siblings: vmi === undefined ? [] : siblingsOf(vmi, pod.uid),
       nic,
@@ -161,8 +128,7 @@ export class ClaimSearch {
   }
 
   /** Until the claim is to be read again, by a watch: within milliseconds. Never rejects: the read says what is wrong. */
-  async #untilChanged({ seeker, claims }: Sight, name: string, round: number, signal: AbortSignal): Promise<void> {
-    const { client, clock } = this.#options;
+  async function untilChanged({ seeker, claims }: Sight, name: string, round: number, signal: AbortSignal) {
     const version = claims.get(name)?.metadata.resourceVersion;
     using limit = deadline(clock, roundMs, signal);
     // From "0" on the server tells first what is there; from a version on, what comes after it.
@@ -180,9 +146,31 @@ export class ClaimSearch {
     await sleep(clock, Math.min(firstPauseMs * 2 ** round, longestPauseMs), limit.signal);
   }
 
-  #read<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal) {
-    return lookUp(this.#options.client, resource, { namespace, name }, { signal });
-  }
+  /** Undefined: it goes by no claim. Throws CniError: 101 where the claim is not for this pod, 11 where it may be there later. */
+  return async (wish: ClaimWish, { signal, mayWait }: SearchOptions): Promise<ClaimUse | undefined> => {
+    using limit = deadline(clock, waitMs, signal);
+    /** Why it is waited; empty: it is not. */
+    let why = "";
+    try {
+      for (let round = 0; ; round++) {
+        const sight = await look(wish, limit.signal);
+        const choice = sight && (await judge(sight, limit.signal));
+        if (sight === undefined || choice === undefined) return undefined;
+        const { seeker } = sight;
+        if (choice.kind === "refuse") throw refused(choice);
+        if (choice.kind === "use")
+          return mayUse(wish, seeker, choice.claim) ? use(wish, seeker, choice.claim) : undefined;
+        if (why === "" && !(await isExpected(wish, seeker, limit.signal))) return undefined;
+        if (!mayWait) return undefined;
+        ({ why } = choice);
+        await untilChanged(sight, choice.name, round, limit.signal);
+        limit.signal.throwIfAborted();
+      }
+    } catch (error) {
+      if (limit.expired && why !== "") throw later(why, error);
+      throw error;
+    }
+  };
 }
 
 /** KubeVirt lists every pod of the VMI that is there. */
@@ -193,11 +181,6 @@ function siblingsOf({ status }: VirtualMachineInstance, own: string): readonly S
     .map(([uid, node]) => ({ uid, node }))
     .toSorted((a, b) => Number(b.node === nodeName) - Number(a.node === nodeName))
     .slice(0, siblingsMax);
-}
-
-/** A namesake of a later life is not the VMI of this pod. */
-function isOf({ metadata }: VirtualMachineInstance, uid: string): boolean {
-  return uid === "" || metadata.uid === uid;
 }
 
 function refused({ why, claim }: { readonly why: string; readonly claim?: StoredClaim }): CniError {

@@ -33,12 +33,10 @@ function partsOf({ fresh, failure, isWhole = false }: World) {
   const parts = {
     pods: { find: async (query: PodQuery) => (seen.queries.push(query), fresh) },
     claims: {
-      search: {
-        find: async (wish: ClaimWish) => {
-          seen.wishes.push(wish);
-          if (failure !== undefined) throw failure;
-          return undefined;
-        },
+      find: async (wish: ClaimWish) => {
+        seen.wishes.push(wish);
+        if (failure !== undefined) throw failure;
+        return undefined;
       },
     },
     assertKnown: async () => {},

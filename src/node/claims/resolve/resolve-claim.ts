@@ -1,29 +1,22 @@
 // The claim of one interface of one pod, as ADD and CHECK ask for it.
 import { CniError, errorCodes } from "../../../cni/error.ts";
 import type { AttachmentInvocation } from "../../../cni/invocation.ts";
-import { asError } from "../../../kube/abort.ts";
 import { isApiError } from "../../../kube/errors.ts";
 import type { DaemonContext } from "../../context.ts";
 import type { LoadedConfig } from "../../request/configurations.ts";
 import type { PodFacts } from "../../request/pods.ts";
 import { tellClaim } from "../hold/add.ts";
-import type { ClaimUse } from "./claim-binding.ts";
+import { ClaimRefusal, type ClaimUse } from "./claim-binding.ts";
 import { wishOf } from "./claim-query.ts";
-import { ClaimRefusal } from "./refusal.ts";
 
-export interface PodAndClaim {
-  readonly pod: PodFacts | undefined;
-  /** Undefined: the pod holds its addresses itself. */
-  readonly claim: ClaimUse | undefined;
-}
-
+/** Without a claim the pod holds its addresses itself. `mayWait`: no for who only wants to know (CHECK). */
 export async function claimOf(
   parts: DaemonContext,
   { interfaceName, args }: AttachmentInvocation,
   { config, persistence }: LoadedConfig,
   known: PodFacts | undefined,
   { signal, mayWait }: { readonly signal: AbortSignal; readonly mayWait: boolean },
-): Promise<PodAndClaim> {
+): Promise<{ readonly pod: PodFacts | undefined; readonly claim: ClaimUse | undefined }> {
   let pod = known;
   let wish = wishOf(pod, interfaceName, persistence);
   // A NIC that was plugged into a running pod a moment ago may not have come to the informer yet.
@@ -36,7 +29,7 @@ export async function claimOf(
   try {
     // Whether claims are made at all is what the leader says.
     await parts.assertKnown(signal);
-    return { pod, claim: await parts.claims.search.find(wish, { signal, mayWait }) };
+    return { pod, claim: await parts.claims.find(wish, { signal, mayWait }) };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof CniError) {
@@ -49,10 +42,8 @@ export async function claimOf(
     // Where nobody was promised more: what comes from this node's slices alone needs no API server, and no right to read VMs.
     const isNeedless = parts.sliced.isWhole(config) || isApiError(error, "forbidden");
     if (persistence.isAllowed || wish.reference !== undefined || !isNeedless) throw error;
-    parts.log.warn("the VM cannot be asked for; its pod gets an address without a claim", {
-      pod: `${wish.pod.namespace}/${wish.pod.name}`,
-      error: asError(error),
-    });
+    const about = { pod: `${wish.pod.namespace}/${wish.pod.name}`, error };
+    parts.log.warn("the VM cannot be asked for; its pod gets an address without a claim", about);
     return { pod, claim: undefined };
   }
 }

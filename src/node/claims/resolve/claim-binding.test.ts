@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import { CniError, errorCodes } from "../../../cni/error.ts";
-import { ClaimRefusal, reasonOf } from "./refusal.ts";
+import { ClaimRefusal, reasonOf } from "./claim-binding.ts";
 
 it.each([
   ["its own word", new ClaimRefusal("InUse", "m"), "InUse"],
