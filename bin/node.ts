@@ -12,7 +12,6 @@ import { makeLog } from "../src/log/log.ts";
 import { runDaemon } from "../src/node/daemon.ts";
 import { NodeMetrics } from "../src/node/metrics.ts";
 import { realMachine } from "../src/node/real-machine.ts";
-import { SliceMetrics } from "../src/node/slices/metrics.ts";
 
 export async function node(options: NodeOptions): Promise<void> {
   const { logLevel, logFormat, nodeName } = options;
@@ -38,7 +37,6 @@ export async function node(options: NodeOptions): Promise<void> {
         cooldownMs: options.cooldownMs,
         sliceAuthorityMs: options.sliceAuthorityMs,
         ...(options.restoreSettleMs !== undefined && { restoreSettleMs: options.restoreSettleMs }),
-        sliceMetrics: new SliceMetrics(registry),
         health: { host: options.metricsHost, port: options.metricsPort },
         metrics,
         kubeMetrics,

@@ -11,7 +11,6 @@ import type { Probe } from "./context.ts";
 import type { SandboxesOptions } from "./holds/sandboxes.ts";
 import type { NodeMetrics } from "./metrics.ts";
 import type { Disk } from "./request/flat-file.ts";
-import type { SliceMetrics } from "./slices/metrics.ts";
 
 export interface DaemonOptions {
   /** Its calls are observed by who made it: `onCall` of NodeMetrics. */
@@ -25,7 +24,6 @@ export interface DaemonOptions {
   readonly cooldownMs: number;
   /** How long this node hands out of its slices without hearing from the API server. Default: 12 hours. */
   readonly sliceAuthorityMs?: number;
-  readonly sliceMetrics?: SliceMetrics;
   /** How long nothing is handed out of shared ranges after the API server was restored from an older copy (holds/server-history.ts). */
   readonly restoreSettleMs?: number;
   /** How long an ADD waits for the claim that is about to be made. Default: 25 s. */

@@ -46,9 +46,9 @@ import { Pods } from "./request/pods.ts";
 import { SocketServer } from "./request/server.ts";
 import { RetryPause } from "./retry-pause.ts";
 import { SharedState } from "./shared-state.ts";
+import { sliceHolder } from "./slices/grant/lost-object.ts";
 import { seenVersionIn } from "./slices/seen-version.ts";
 import { assembleSlices, sliceFolder } from "./slices/slice-assembly.ts";
-import { sliceHolder } from "./slices/slice-holder.ts";
 
 /** A gone attachment is forgotten when so many newer ones came: a node tears down some sandboxes a second at most. */
 const maxGone = 4096;
@@ -181,7 +181,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     attachments,
     shared: state,
     pods: podInformer,
-    events,
+    tell,
     ledgers,
     daemons,
     assure: (within) => history.assure(within),
@@ -271,9 +271,10 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   metrics.watch({
     poolResolver,
     pendingReleases: () => intents.size,
-    held: () => held.size + slices.agent.figures.holds,
+    held: () => held.size,
     inWork: () => server.inWork,
     reassert,
+    agent: slices.agent,
   });
   const serve = async (stop: AbortSignal, ready: () => void) => {
     try {

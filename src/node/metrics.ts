@@ -4,6 +4,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { CallReport } from "../kube/call.ts";
 import type { PoolResolver } from "./pools/pool-resolver.ts";
 import type { Observe } from "./request/handler.ts";
+import type { SliceAgent } from "./slices/agent.ts";
 
 /** An ADD is one write, 4 ms alone and a second in a burst of a thousand daemons; the deadline is 100 s. */
 const secondsBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100];
@@ -11,9 +12,11 @@ const secondsBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 
 export interface Watched {
   readonly poolResolver: Pick<PoolResolver, "all">;
   readonly pendingReleases: () => number;
+  /** Addresses of shared ranges. */
   readonly held: () => number;
   readonly inWork: () => number;
   readonly reassert: { readonly conflicts: number };
+  readonly agent: Pick<SliceAgent, "figures">;
 }
 
 export class NodeMetrics {
@@ -24,19 +27,20 @@ export class NodeMetrics {
   readonly taken: (outcome: "done" | "discarded") => void;
   readonly fenced: () => void;
   readonly reasserted: () => void;
-  readonly #registers: Registry[];
+  readonly orphan: () => void;
+  readonly #registry: Registry;
 
   constructor(registry: Registry) {
+    this.#registry = registry;
     const registers = [registry];
-    this.#registers = registers;
     const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
       new Counter({ name, help, labelNames, registers });
-    const requests = counter(
-      "holdfast_cni_requests_total",
-      "Requests of the runtime, by command and CNI error code; 0 is success.",
-      "command",
-      "code",
-    );
+    const count = (name: string, help: string) => {
+      const made = counter(name, help);
+      return () => made.inc();
+    };
+    const inWords = "Requests of the runtime, by command and CNI error code; 0 is success.";
+    const requests = counter("holdfast_cni_requests_total", inWords, "command", "code");
     const seconds = new Histogram({
       name: "holdfast_cni_request_duration_seconds",
       help: "Time from the request to the answer.",
@@ -48,23 +52,11 @@ export class NodeMetrics {
       requests.inc({ command, code: String(code) });
       seconds.observe({ command }, durationMs / 1000);
     };
-    const conflicts = counter(
-      "holdfast_conflicts_total",
-      "Takes that found the address held or cooling: how far the picture was behind.",
-    );
-    this.conflict = () => conflicts.inc();
-    const calls = counter(
-      "holdfast_api_calls_total",
-      "Calls to the API server, by verb and status; 0 is no answer.",
-      "verb",
-      "code",
-    );
+    const byVerb = "Calls to the API server, by verb and status; 0 is no answer.";
+    const calls = counter("holdfast_api_calls_total", byVerb, "verb", "code");
     this.call = ({ method, status }) => calls.inc({ verb: method, code: String(status) });
-    const probes = counter(
-      "holdfast_probes_total",
-      "Questions on the wire whether an address is in use, by outcome.",
-      "outcome",
-    );
+    const onWire = "Questions on the wire whether an address is in use, by outcome.";
+    const probes = counter("holdfast_probes_total", onWire, "outcome");
     this.probe = (outcome) => probes.inc({ outcome });
     const kept = counter(
       "holdfast_kept_deletes_total",
@@ -72,28 +64,33 @@ export class NodeMetrics {
       "outcome",
     );
     this.taken = (outcome) => kept.inc({ outcome });
-    const fenced = counter(
+    this.conflict = count(
+      "holdfast_conflicts_total",
+      "Takes that found the address held or cooling: how far the picture was behind.",
+    );
+    this.fenced = count(
       "holdfast_sandboxes_fenced_total",
       "Interfaces of old sandboxes that were taken down, since a VM runs elsewhere with their address.",
     );
-    this.fenced = () => fenced.inc();
-    const reasserted = counter(
+    this.reasserted = count(
       "holdfast_reasserted_total",
       "Holds of live sandboxes that the API server had lost, and that were made again.",
     );
-    this.reasserted = () => reasserted.inc();
+    this.orphan = count(
+      "holdfast_slice_orphans_total",
+      "Addresses of slices that were freed since their pods are gone.",
+    );
   }
 
   /** Gauges that are read when somebody looks. */
-  watch({ poolResolver, pendingReleases, held, inWork, reassert }: Watched): void {
-    const registers = this.#registers;
+  watch({ poolResolver, pendingReleases, held, inWork, reassert, agent }: Watched): void {
     const gauge = (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => void) => {
-      registers[0]!.removeSingleMetric(name); // of a daemon that ran before in this process
+      this.#registry.removeSingleMetric(name); // of a daemon that ran before in this process
       return new Gauge({
         name,
         help,
         labelNames,
-        registers,
+        registers: [this.#registry],
         collect() {
           collect(this);
         },
@@ -101,10 +98,11 @@ export class NodeMetrics {
     };
     const count = (name: string, help: string, read: () => number) => gauge(name, help, [], (own) => own.set(read()));
     count("holdfast_releases_pending", "Releases that were promised and are still to be done.", pendingReleases);
-    count("holdfast_held_addresses", "Addresses that this node holds.", held);
+    count("holdfast_held_addresses", "Addresses that this node holds.", () => held() + agent.figures.holds);
     count("holdfast_cni_requests_in_work", "Requests that are being worked on.", inWork);
     const inUse = "Addresses that a sandbox of this node uses and another holds: the API server had lost the hold.";
     count("holdfast_addresses_in_conflict", inUse, () => reassert.conflicts);
+    for (const [name, help, read] of sliceGauges) count(name, help, () => read(agent.figures));
     const counts = (name: string, help: string, pick: (counts: { free: bigint; allocated: number }) => number) =>
       gauge(name, help, ["domain", "range"], (own) => {
         own.reset();
@@ -118,3 +116,17 @@ export class NodeMetrics {
     counts("holdfast_pool_used_seen", "Held addresses of a range, as this node sees it.", ({ allocated }) => allocated);
   }
 }
+
+const goesOn = "How long this node still hands out of its slices without hearing from the API server.";
+
+const sliceGauges: readonly (readonly [name: string, help: string, read: (each: SliceAgent["figures"]) => number])[] = [
+  ["holdfast_slices", "Slices and pieces that this node has.", ({ slices }) => slices],
+  ["holdfast_slice_holds", "Addresses that this node's journal holds.", ({ holds }) => holds],
+  ["holdfast_slice_usable_addresses", "Addresses that may be handed out of slices.", ({ usable }) => usable],
+  ["holdfast_slices_behind", "Slices whose IPPool is behind the journal.", ({ behind }) => behind],
+  ["holdfast_slices_behind_seconds", "For how long the oldest has been behind.", ({ oldestMs }) => oldestMs / 1000],
+  ["holdfast_slice_authority_seconds", goesOn, ({ authorityLeftMs }) => authorityLeftMs / 1000],
+  ["holdfast_journal_bytes", "Size of the journal.", ({ bytes }) => bytes],
+  ["holdfast_journal_fsyncs_total", "Flushes of the journal since the start.", ({ fsyncs }) => fsyncs],
+  ["holdfast_journal_broken", "1 while the journal cannot be written.", ({ broken }) => (broken === "" ? 0 : 1)],
+];

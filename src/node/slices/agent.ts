@@ -1,7 +1,7 @@
-// The node's side of slices (docs/decisions/0013): its Lease, its grants, the mirror of its journal, and whether it may hand out at all.
-//
-// Promised: no address is handed out of a slice that the journal has no active grant for, nor after the node's authority is over, nor,
-// with the API server there, before the slices were compared with it. Not promised: that there is an address; `why` says why not.
+// The node's side of slices (docs/decisions/0013): its Lease, its grants, the mirror of its journal, and whether it may hand
+// out at all. Promised: no address is handed out of a slice without an active grant in the journal, nor after the node's
+// authority is over, nor, with the API server there, before the slices were compared with it. Not promised: that there is an
+// address; `why` says why not.
 import { formatDomain, parseDomain } from "../../api/pools/domain.ts";
 import { poolName } from "../../api/pools/pool-name.ts";
 import { type NodeSlices, readNodeSlices, sliceUseKey, writeJournalSlices } from "../../api/slices/node-lease.ts";
@@ -9,11 +9,10 @@ import type { Pod } from "../../cluster/resources.ts";
 import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
 import type { Domain, Hold, Ledger } from "../../ipam/ledger.ts";
 import type { Cache } from "../../kube/cache/store.ts";
-import type { Clock } from "../../kube/clock.ts";
-import type { KubeClient } from "../../kube/rest.ts";
+import type { ObjectName } from "../../kube/meta.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
-import type { Log } from "../../log/log.ts";
+import type { DaemonOptions } from "../daemon-options.ts";
 import { Authority, type Memory, type Moment } from "./authority.ts";
 import { NodeLease } from "./lease.ts";
 import { Orphans } from "./orphans.ts";
@@ -23,17 +22,10 @@ import { Shortage } from "./shortage.ts";
 /** A whole range, its network_name (empty: none) and the namespace of its pool objects. */
 export type SliceUse = Pick<SlicedRange, "namespace" | "network" | "range">;
 
-type TellSlice = (
-  slice: { readonly namespace: string; readonly name: string },
-  type: "Normal" | "Warning",
-  reason: string,
-  message: string,
-) => void;
-
-export interface SliceAgentOptions {
-  readonly client: KubeClient;
-  readonly node: string;
-  readonly systemNamespace: string;
+export interface SliceAgentOptions extends Pick<
+  DaemonOptions,
+  "client" | "node" | "systemNamespace" | "cooldownMs" | "clock" | "random" | "log"
+> {
   readonly journal: Journal;
   /** Of this node's pods. */
   readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
@@ -53,15 +45,11 @@ export interface SliceAgentOptions {
   readonly ledgerOf: (namespace: string) => Ledger;
   /** A hold of the journal is in the reservation ledger now. */
   readonly onMoved: (namespace: string, hold: Hold) => void;
-  readonly cooldownMs: number;
   /** How long the node hands out without hearing from the API server. Others get its slices after twice that. */
   readonly authorityMs?: number;
   readonly moment: () => Moment;
   readonly memory: Memory;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly tell: TellSlice;
-  readonly log: Log;
+  readonly tell: (slice: ObjectName, type: "Normal" | "Warning", reason: string, message: string) => void;
   /** The NodeSlicePool of a range that this node has no grant of, by the shared state; undefined: there is none. */
   readonly poolOf?: (use: SliceUse) => string | undefined;
   /** In a sentence why the controller grants nothing of a range, whatever happens; undefined: it does not say so. */
@@ -73,9 +61,10 @@ export interface SliceAgentOptions {
 }
 
 /**
- * How long after a renewal of its Lease a node may still write into shared ranges. The leader cuts one without a node that it has not seen
- * renew for 240 s (src/cluster/fencing.ts). A renewal may be answered 10 s after it was done; a write that is decided now may be put off by the
- * server's "later" for 30 s, and one whose answer is lost may be done a minute after it was sent: 120 + 10 + 30 + 60 = 220. A renewal is due every 66 s at the latest.
+ * How long after a renewal of its Lease a node may still write into shared ranges. The leader cuts one without a node that it
+ * has not seen renew for 240 s (src/cluster/fencing.ts). A renewal may be answered 10 s after it was done; a write that is
+ * decided now may be put off by the server's "later" for 30 s, and one whose answer is lost may be done a minute after it was
+ * sent: 120 + 10 + 30 + 60 = 220. A renewal is due every 66 s at the latest.
  */
 const waitedForMs = 120_000;
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */
@@ -98,7 +87,8 @@ export class SliceAgent {
   #isLapsed = false;
   /** When the Lease was last renewed by this process. */
   #renewedMs = Number.NEGATIVE_INFINITY;
-  #returns = 0;
+  /** How often the node came back after nobody had waited for it; its start is the first time. */
+  returns = 0;
   /** Keys of the slices that the Lease names as this journal's. */
   #reported: ReadonlySet<string> = new Set();
   /** The leader is to be told of a restore: it waits for nodes that the server has forgotten. */
@@ -164,9 +154,8 @@ export class SliceAgent {
       const left = new Set(this.#unsealed().map(({ key }) => key));
       if (!this.#reported.isSubsetOf(left)) this.#lease.renewSoon();
     });
-    await Promise.all([this.#lease.run(signal), this.#tending.run(signal), this.#orphans.run(signal)]).finally(
-      unfollow,
-    );
+    const works = [this.#lease, this.#tending, this.#orphans].map((each) => each.run(signal));
+    await Promise.all(works).finally(unfollow);
   }
 
   /** Undefined: the range is not known to be cut into slices. */
@@ -227,11 +216,6 @@ export class SliceAgent {
     return this.#options.clock.monotonicMs() - this.#renewedMs < waitedForMs;
   }
 
-  /** How often the node came back after nobody had waited for it; its start is the first time. */
-  get returns(): number {
-    return this.#returns;
-  }
-
   get figures() {
     const grants = this.journal.grants();
     const domains = new Set(grants.map(({ domain }) => domain));
@@ -285,7 +269,7 @@ export class SliceAgent {
   }
 
   async #renewed(at: Moment): Promise<void> {
-    if (!this.isWaitedFor) this.#returns += 1;
+    if (!this.isWaitedFor) this.returns += 1;
     this.#renewedMs = this.#options.clock.monotonicMs();
     // While its authority was over the slices may have become others'.
     if (this.#authority.leftMs <= 0 && this.journal.grants().length > 0) {

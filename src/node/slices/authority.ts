@@ -1,8 +1,11 @@
-// How long a node may hand out of its slices without hearing from the API server (docs/decisions/0013): its authority, from the last renewal of
-// its Lease; others get the slices after twice that. The stricter of two clocks counts: the kernel's uptime, which nobody sets but which stands still
-// while a hypervisor pauses the machine, and the wall clock, which can be set. A clock that went back proves nothing (lxcfs begins uptimes anew).
-//
-// A renewal is noted at most every few minutes: a restart believes a little less than it might, never more.
+// How long a node may hand out of its slices without hearing from the API server (docs/decisions/0013): its authority, from
+// the last renewal of its Lease; others get the slices after twice that. The stricter of two clocks counts: the kernel's
+// uptime, which nobody sets but which stands still while a hypervisor pauses the machine, and the wall clock, which can be set.
+// A clock that went back proves nothing (lxcfs begins uptimes anew). A renewal is noted at most every few minutes: a restart
+// believes a little less than it might, never more.
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
 import type { Log } from "../../log/log.ts";
 
 /** One instant, by both clocks. */
@@ -54,12 +57,12 @@ export class Authority {
   /** What an earlier process noted. */
   async load(): Promise<void> {
     const { journal, memory, log } = this.#options;
-    const { renewedMs } = journal;
     const noted = await memory.read().catch((error: unknown) => {
       log.warn("the note of the last renewal cannot be read; the journal's own counts", { error });
       return undefined;
     });
-    const byJournal = renewedMs === undefined ? undefined : { bootId: "", uptimeMs: 0, wallMs: renewedMs };
+    const { renewedMs: wallMs } = journal;
+    const byJournal = wallMs === undefined ? undefined : { bootId: "", uptimeMs: 0, wallMs };
     this.#renewal = readMoment(noted) ?? byJournal;
   }
 
@@ -77,11 +80,8 @@ export class Authority {
   why(): string {
     if (this.leftMs > 0) return "";
     if (this.#renewal === undefined) return "this node has not renewed its Lease yet; look at the API server";
-    const hours = this.#options.authorityMs / 3_600_000;
-    return (
-      `this node has not renewed its Lease for ${hours} h, or its clock was set back: its slices may be another's soon; ` +
-      "it goes on when the API server answers"
-    );
+    const why = `this node has not renewed its Lease for ${this.#options.authorityMs / 3_600_000} h, or its clock was set back`;
+    return `${why}: its slices may be another's soon; it goes on when the API server answers`;
   }
 
   /** `at`: before the renewal was sent. */
@@ -107,4 +107,29 @@ function readMoment(text: string | undefined): Moment | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Replaced whole. Not flushed: what a crash takes away is only newer than what stays. */
+export function fileMemory(folder: string): Memory {
+  const path = join(folder, "renewed.json");
+  return {
+    async read() {
+      try {
+        return await readFile(path, "utf8");
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+        throw error;
+      }
+    },
+    async write(text) {
+      await writeFile(`${path}.new`, text, { mode: 0o600 });
+      await rename(`${path}.new`, path);
+    },
+  };
+}
+
+/** The kernel's own clocks. /proc/uptime counts time asleep, which Node's monotonic clock does not. */
+export function kernelMoment(readText: (path: string) => string, wallMs: () => number): () => Moment {
+  const bootId = readText("/proc/sys/kernel/random/boot_id").trim();
+  return () => ({ bootId, uptimeMs: Number(readText("/proc/uptime").split(" ")[0]) * 1000, wallMs: wallMs() });
 }

@@ -1,8 +1,8 @@
-// The node's one Lease (src/api/slices/node-lease.ts): renewed here, and followed for what the controller writes on it. Promised: a renewal patches the
-// daemon's own keys only, once a minute, at once for another version of the sliced ranges, and after a failure with growing pauses.
-//
-// A renewal is guarded by the version that the daemon left. A Lease that is older than that is the sign of an API server that was restored from a copy:
-// nobody else renews it, and unlike a version it says so also after the server has written as much again.
+// The node's one Lease (src/api/slices/node-lease.ts): renewed here, and followed for what the controller writes on it.
+// Promised: a renewal patches the daemon's own keys only, once a minute, at once for another version of the sliced ranges, and
+// after a failure with growing pauses. It is guarded by the version that the daemon left. A Lease that is older than that is
+// the sign of an API server that was restored from a copy: nobody else renews it, and unlike a version it says so also after
+// the server has written as much again.
 import {
   journalAnnotation,
   leaseNodeAnnotation,
@@ -14,7 +14,6 @@ import {
   slicesAnnotation,
 } from "../../api/slices/node-lease.ts";
 import { leases } from "../../cluster/resources.ts";
-import { asError } from "../../kube/abort.ts";
 import { Informer } from "../../kube/cache/informer.ts";
 import { sleep } from "../../kube/clock.ts";
 import { isApiError, retryAfterOf } from "../../kube/errors.ts";
@@ -35,7 +34,7 @@ export interface NodeLeaseOptions extends Pick<
   /** What the journal has, as the leader is told it. */
   readonly journalText: () => string;
   readonly onRenewed: (at: Moment) => Promise<void>;
-  readonly onFailed: (error: Error) => void;
+  readonly onFailed: () => void;
   /** When the daemon before renewed it, at the latest; undefined: it never did, or nobody knows. */
   readonly renewedMs: () => number | undefined;
   /** The API server was restored from an older copy. It calls `restored`. */
@@ -124,8 +123,8 @@ export class NodeLease {
         await onRenewed(at);
       } catch (error) {
         if (signal.aborted) return;
-        log.warn("the node's Lease could not be renewed", { error: asError(error) });
-        onFailed(asError(error));
+        log.warn("the node's Lease could not be renewed", { error });
+        onFailed();
         pauseMs = pauses.next();
         // What the server asks for is kept to, also where there is news to tell; nodes that were asked at once do not come back at once.
         await sleep(clock, retryAfterOf(error) * (1 + random()), signal);
@@ -139,11 +138,8 @@ export class NodeLease {
     const { clock, seenVersion, toldVersion, random, daemons = () => 0 } = this.#options;
     const untilMs = clock.monotonicMs() + pauseMs;
     for (let left = pauseMs; left > 0; left = untilMs - clock.monotonicMs()) {
-      if (this.#isDue || seenVersion() !== seen) {
-        const spreadMs = Math.min(daemons() * perNodeMs, longestSpreadMs);
-        await sleep(clock, Math.min(left, random() * spreadMs), signal);
-        return;
-      }
+      const spread = () => random() * Math.min(daemons() * perNodeMs, longestSpreadMs);
+      if (this.#isDue || seenVersion() !== seen) return void (await sleep(clock, Math.min(left, spread()), signal));
       // Where the last word is also the newest, only another can change it.
       const isSettled = toldVersion?.() === seen;
       const early = AbortSignal.any([signal, this.#woken.signal]);
@@ -165,16 +161,16 @@ export class NodeLease {
       this.#compare(await client.get(leases, at, call));
       return patch();
     };
-    const create = () => client.create(leases, this.#body(seen, at), call);
     const guard = this.#guard();
     const isUnknown = this.#left !== undefined && guard === undefined;
     const lease = await (isUnknown ? patchRead() : patch(guard)).catch((error: unknown) => {
       if (isApiError(error, "conflict")) return patchRead();
       if (!isApiError(error, "not-found")) throw error;
       // The controller may be faster, with the slices that the node is to have.
-      return create().catch((again: unknown) =>
-        isApiError(again, "already-exists") ? patch() : Promise.reject(again),
-      );
+      return client.create(leases, this.#body(seen, at), call).catch((again: unknown) => {
+        if (isApiError(again, "already-exists")) return patch();
+        throw again;
+      });
     });
     this.#left = { renewedMs: Date.parse(lease.spec?.renewTime ?? ""), version: lease.metadata.resourceVersion };
   }
@@ -206,10 +202,7 @@ export class NodeLease {
     const marks = { [leaseNodeAnnotation]: node, [seenAnnotation]: String(seen), [journalAnnotation]: journalText() };
     // MicroTime: RFC 3339 with six digits.
     const renewTime = new Date(clock.wallMs()).toISOString().replace("Z", "000Z");
-    const leaseDurationSeconds = Math.ceil(authorityMs / 1000);
-    return {
-      metadata: { ...metadata, annotations: marks },
-      spec: { holderIdentity: identity, leaseDurationSeconds, renewTime },
-    };
+    const spec = { holderIdentity: identity, leaseDurationSeconds: Math.ceil(authorityMs / 1000), renewTime };
+    return { metadata: { ...metadata, annotations: marks }, spec };
   }
 }

@@ -1,16 +1,16 @@
-// Holds of the journal whose pods are gone: a DEL that never came. Freed only when two looks, half a minute apart, miss the pod among
-// this node's pods, and the API server, asked for the pod itself in between, says that it is gone or has ended.
-//
-// Never freed: what the API server need not know of (podman, no namespace, a static pod without a mirror), what something keeps, what no pod owns.
+// Holds of the journal whose pods are gone: a DEL that never came. Freed only when two looks, half a minute apart, miss the
+// pod among this node's pods, and the API server, asked for the pod itself, says that it is gone or has ended. Never freed:
+// what the API server need not know of (podman, no namespace, a static pod without a mirror), what something keeps, what no
+// pod owns.
 import { isOffServer, isPodOf, mayLackMirror, mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { type Pod, pods } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey, type PodOwner } from "../../ipam/owner.ts";
-import { asError } from "../../kube/abort.ts";
 import { sleep } from "../../kube/clock.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
+import { hasEnded } from "../claims/fence/fence-facts.ts";
 import type { SliceAgentOptions } from "./agent.ts";
 
 export interface OrphansOptions extends Pick<
@@ -43,7 +43,7 @@ export class Orphans {
       try {
         await this.look(signal);
       } catch (error) {
-        if (!signal.aborted) log.debug("looking for addresses of pods that are gone", { error: asError(error) });
+        if (!signal.aborted) log.debug("looking for addresses of pods that are gone", { error });
       }
     }
   }
@@ -51,10 +51,9 @@ export class Orphans {
   async look(signal: AbortSignal): Promise<void> {
     const { journal, pods: own, node, isHeard } = this.#options;
     if (!own.hasSynced || !isHeard()) return void (this.#suspects = new Map());
+    const podOf = ({ owner }: Hold) => own.cache.get(`${owner.namespace}/${owner.name}`);
     const missing = Array.from(journal.holds()).filter(
-      (hold) =>
-        isJudged(hold) &&
-        isOver(hold.owner as PodOwner, own.cache.get(`${hold.owner.namespace}/${hold.owner.name}`), node),
+      (hold) => isJudged(hold) && isOver(hold.owner as PodOwner, podOf(hold), node),
     );
     const again = missing.filter((hold) => this.#suspects.get(placeOf(hold)) === hold.version).slice(0, askedMax);
     this.#suspects = new Map(missing.map((hold) => [placeOf(hold), hold.version]));
@@ -85,7 +84,7 @@ export function isJudged({ owner, note }: Pick<Hold, "owner" | "note">): boolean
 export function isOver(owner: PodOwner, pod: DeepReadonly<Pod> | undefined, node: string): boolean {
   if (mayLackMirror({ mirrorOf: pod?.metadata.annotations?.[mirrorAnnotation] }, owner)) return false;
   if (pod === undefined || !isPodOf(pod.metadata, owner.uid)) return true;
-  if (pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed") return true;
+  if (hasEnded(pod)) return true;
   // Without a UID the name must do: a namesake on another node is another pod; one that has no node yet may be this one.
   const place = pod.spec?.nodeName ?? "";
   return owner.uid === "" && place !== "" && place !== node;

@@ -1,7 +1,6 @@
-// Tends the slices of a node, each by its key: reads its IPPool when the Lease names a change, brings the journal there, does what the grant asks
-// (lend, return, drain), then shows the journal's state on the object. Level-based: nothing is lost while the API server is away.
-//
-// Promised: a slice is with one worker at a time, so that a word on the object is always one that the journal has on its disk.
+// Tends the slices of a node, each by its key: reads its IPPool when the Lease names a change, brings the journal there, does
+// what the grant asks (lend, return, drain), then shows the journal's state on the object. Level-based: nothing is lost while
+// the API server is away. Promised: a slice is with one worker at a time: a word on the object is on the journal's disk.
 import { nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
 import { type NodeSlices, sliceUseKey } from "../../api/slices/node-lease.ts";
 import { sliceLabelName } from "../../api/slices/slice-grant.ts";
@@ -15,11 +14,10 @@ import { perItemExponential } from "../../kube/queue/ratelimit.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import type { SliceAgentOptions } from "./agent.ts";
 import { act } from "./grant/apply-phase.ts";
-import { SliceState } from "./grant/slice-state.ts";
+import { SliceState } from "./grant/slice-object.ts";
 import { look } from "./grant/sync-grant.ts";
 import { show, writeEveryMs } from "./mirror/mirror-writer.ts";
 import type { Shortage } from "./shortage.ts";
-import { restAfter } from "./slow-server-backoff.ts";
 
 export interface SliceReconcilerOptions extends Pick<
   SliceAgentOptions,
@@ -40,6 +38,7 @@ const defaultWorkers = 1;
 const gatherMs = 50;
 /** Cooling ends without a word of the journal: so often the free addresses are counted anew. Absent: a slice that could not be left yet (grant/leave-lost-slice.ts). */
 const lookOverMs = { cooling: 30_000, absent: 30_000, quiet: 600_000 } as const;
+const slow = { fromMs: 1000, times: 3, maxMs: 30_000 } as const;
 const away = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
 
 export class SliceReconciler {
@@ -57,7 +56,8 @@ export class SliceReconciler {
   #epoch = 1;
   /** What the journal had when the comparing began, and was not read since. */
   #uncompared: Set<string>;
-  #trouble = "";
+  /** What keeps a slice from being compared; empty: nothing but time. */
+  trouble = "";
   #backoff: Backoff;
   #awayUntilMs = Number.NEGATIVE_INFINITY;
   /** A slow server is left to others, but for what others wait for. */
@@ -82,13 +82,9 @@ export class SliceReconciler {
   async run(signal: AbortSignal): Promise<void> {
     const { journal } = this.#options;
     const unfollow = journal.follow((domain) => this.#changed(domain));
-    try {
-      for (const { domain } of journal.grants()) this.#measure(domain);
-      for (const { key } of journal.grants()) this.#controller.enqueue(key);
-      await this.#controller.run(signal);
-    } finally {
-      unfollow();
-    }
+    for (const { domain } of journal.grants()) this.#measure(domain);
+    for (const { key } of journal.grants()) this.#controller.enqueue(key);
+    await this.#controller.run(signal).finally(unfollow);
   }
 
   /** What the Lease names. */
@@ -108,11 +104,6 @@ export class SliceReconciler {
   /** Every slice of the journal has been compared with the API server since the start, or since `compareAnew`. */
   get isCompared(): boolean {
     return this.#uncompared.size === 0;
-  }
-
-  /** What keeps a slice from being compared; empty: nothing but time. */
-  get trouble(): string {
-    return this.#trouble;
   }
 
   compareAnew(): void {
@@ -137,7 +128,7 @@ export class SliceReconciler {
   get behind(): { readonly behind: number; readonly oldestMs: number } {
     const since = [...this.#states.values()].flatMap(({ dirtySinceMs }) => dirtySinceMs ?? []);
     const nowMs = this.#options.clock.monotonicMs();
-    return { behind: since.length, oldestMs: since.length === 0 ? 0 : nowMs - Math.min(...since) };
+    return { behind: since.length, oldestMs: nowMs - Math.min(nowMs, ...since) };
   }
 
   #changed(domain: string): void {
@@ -178,7 +169,7 @@ export class SliceReconciler {
       await this.#trust(signal);
       return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
     } catch (error) {
-      this.#trouble = asError(error).message;
+      this.trouble = asError(error).message;
       if (signal.aborted || !isPassing(error)) throw error;
       this.#awayUntilMs = clock.monotonicMs() + Math.max(this.#backoff.next(), retryAfterOf(error) * (1 + random()));
       onAnswer(false);
@@ -199,10 +190,8 @@ export class SliceReconciler {
       if (epoch === this.#epoch && this.#uncompared.delete(key) && this.isCompared) this.#options.onCompared();
     }
     const grant = journal.grant(key);
-    if (grant === undefined) {
-      if (!(key in this.#named)) this.#states.delete(key);
-      return undefined;
-    }
+    if (grant === undefined && !(key in this.#named)) this.#states.delete(key);
+    if (grant === undefined) return undefined;
     const waits = [await act(parts), await show(parts)].filter((each) => each !== undefined);
     if (state.present === undefined) waits.push(lookOverMs.absent);
     const isCooling = Array.from(journal.coolingOf(grant.domain)).length > 0;
@@ -235,6 +224,12 @@ export class SliceReconciler {
     this.#states.set(key, known);
     return known;
   }
+}
+
+/** How long a daemon leaves a slow server to others: three times as long as it took, since every node may be about to write as much. 0 after a
+ * quick answer. Half as long to half as long again, so that those who were slow together do not come back together. */
+export function restAfter(tookMs: number, random: number): number {
+  return tookMs <= slow.fromMs ? 0 : Math.min(tookMs * slow.times, slow.maxMs) * (0.5 + random);
 }
 
 function keysOf(journal: Journal): Set<string> {

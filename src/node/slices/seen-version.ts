@@ -1,9 +1,9 @@
-// The newest version of the sliced ranges that this node has seen, and where it keeps pools, on its disk: after a restart an older one is not believed.
+// The newest version of the sliced ranges that this node has seen, and where it keeps pools, on its disk: after a restart an
+// older one is not believed.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { readSeen } from "../../api/slices/node-lease.ts";
-import { asError } from "../../kube/abort.ts";
 import type { Log } from "../../log/log.ts";
 
 export interface SeenVersion {
@@ -31,8 +31,7 @@ export function seenVersionIn(folder: string, log: Log): SeenVersion {
       renameSync(`${path}.new`, path);
     } catch (error) {
       // Until it ends, this process remembers it.
-      const what = `${path} cannot be written: free its disk; a restart may else believe an older state`;
-      log.error(what, { error: asError(error) });
+      log.error(`${path} cannot be written: free its disk; a restart may else believe an older state`, { error });
     }
   };
   return {
@@ -61,8 +60,7 @@ function noted(path: string, log: Log): string | undefined {
   try {
     return readFileSync(path, "utf8").trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-      log.error(`${path} cannot be read`, { error: asError(error) });
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") log.error(`${path} cannot be read`, { error });
     return undefined;
   }
 }

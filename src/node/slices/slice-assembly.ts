@@ -7,9 +7,8 @@ import { ipPoolKind } from "../../api/pools/ip-pool.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import type { Informer } from "../../kube/cache/informer.ts";
-import type { EventRecorder } from "../../kube/events/events.ts";
-import type { Journal } from "../../ledger/journal/journal.ts";
 import { slicedAs } from "../add/range-source.ts";
+import type { Tell } from "../context.ts";
 import type { DaemonOptions } from "../daemon-options.ts";
 import { attachmentOf, type HoldIndex, placeOf } from "../holds/hold-index.ts";
 import { sandboxHold, type Sandboxes } from "../holds/sandboxes.ts";
@@ -17,28 +16,28 @@ import type { Ledgers } from "../pools/ledgers.ts";
 import { SlicedPools } from "../pools/sliced-pools.ts";
 import type { Attachments } from "../request/attachment.ts";
 import type { SharedState } from "../shared-state.ts";
-import { SliceAgent } from "./agent.ts";
-import { fileMemory, kernelMoment } from "./file-memory.ts";
+import { SliceAgent, type SliceAgentOptions } from "./agent.ts";
+import { fileMemory, kernelMoment } from "./authority.ts";
 import { SliceFacade } from "./slice-facade.ts";
 
-export interface SliceAssemblyOptions extends DaemonOptions {
-  readonly journal: Journal;
+export interface SliceAssemblyOptions
+  extends
+    DaemonOptions,
+    Pick<SliceAgentOptions, "journal" | "onRestore">,
+    Required<Pick<SliceAgentOptions, "daemons" | "assure">> {
   readonly held: HoldIndex;
   readonly sandboxes: Pick<Sandboxes, "get" | "move" | "remember">;
   readonly attachments: Attachments;
   readonly shared: SharedState;
   readonly pods: Informer<Pod>;
-  readonly events: EventRecorder;
+  readonly tell: Tell;
   readonly ledgers: Ledgers;
-  readonly daemons: () => number;
-  readonly assure: (signal: AbortSignal) => Promise<void>;
-  readonly onRestore: () => void;
 }
 
 export const sliceFolder = (state: string) => join(state, "slices");
 
 export function assembleSlices(options: SliceAssemblyOptions) {
-  const { clock, journal, held, shared, ledgers, sliceAuthorityMs: authorityMs, sliceMetrics } = options;
+  const { clock, journal, held, shared, ledgers, sliceAuthorityMs: authorityMs } = options;
   const now = () => clock.wallMs();
   const pools = new SlicedPools(journal, now);
   const obstacle = () => shared.sliceObstacle || agent.mayHandOut();
@@ -57,27 +56,23 @@ export function assembleSlices(options: SliceAssemblyOptions) {
     },
     onOrphan: (hold) => {
       pools.released(hold, options.cooldownMs);
-      sliceMetrics?.orphan();
+      options.metrics.orphan();
     },
     moment: kernelMoment((path) => readFileSync(path, "utf8"), now),
     memory: fileMemory(sliceFolder(options.state)),
-    tell: ({ namespace, name }, type, reason, message) => {
-      const about = { apiVersion: apiVersionOf(ipPoolKind), kind: ipPoolKind.kind, metadata: { namespace, name } };
-      options.events.record(about, type, reason, message);
+    tell: (metadata, ...event) => {
+      options.tell({ apiVersion: apiVersionOf(ipPoolKind), kind: ipPoolKind.kind, metadata }, ...event);
     },
     refusalOf: (use) => shared.refusalOf(use),
     poolOf: ({ range, ...use }) => slicedAs(range, { ...use, sliced: shared.sliced })?.pool,
   });
-  sliceMetrics?.watch(agent);
   const isStarting = () => !agent.isKnown();
   return { agent, sliced, source: { agent, pools, clock, held, ledgers, obstacle, isStarting } };
 }
 
 /** A hold that was moved out of a draining slice, in its attachment's turn: a DEL or a later ADD may come at the same moment. */
-async function rememberMoved(
-  { held, sandboxes, attachments }: Pick<SliceAssemblyOptions, "held" | "sandboxes" | "attachments">,
-  entry: RecordedHold,
-): Promise<void> {
+async function rememberMoved(options: SliceAssemblyOptions, entry: RecordedHold): Promise<void> {
+  const { held, sandboxes, attachments } = options;
   const { namespace, hold } = entry;
   const attachment = attachmentOf(hold);
   if (attachment === undefined) return;

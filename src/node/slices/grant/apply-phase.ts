@@ -1,14 +1,18 @@
-// What a grant asks of its node beside handing out: to lend a piece, to return the slice when it is empty, to drain it. Each step is durable
-// in the journal before the next; a crash repeats at most the last.
+// What a grant asks of its node beside handing out: to lend a piece, to return the slice when it is empty, to drain it. Each
+// step is durable in the journal before the next; a crash repeats at most the last.
+import { ensurePool } from "../../../cluster/pool-object.ts";
+import { describeDomain, type Domain, type Hold } from "../../../ipam/ledger.ts";
+import { describeOwner, ownerKey } from "../../../ipam/owner.ts";
 import type { JournalGrant } from "../../../ledger/journal/grant.ts";
 import { pieceOf, viewOf } from "../mirror/journal-view.ts";
-import { moveHold, settledPlace } from "./drain.ts";
-import type { SliceParts } from "./slice-state.ts";
+import type { SharedPlace, SliceParts } from "./slice-object.ts";
 
 export type ActParts = Pick<
   SliceParts,
   "key" | "state" | "signal" | "client" | "journal" | "clock" | "log" | "ledgerOf" | "onMoved"
 >;
+
+type MoveParts = Pick<SliceParts, "journal" | "ledgerOf" | "onMoved" | "signal">;
 
 /** An address that another has recorded is asked for again when its pod may have gone. */
 const stuckMs = 10_000;
@@ -50,19 +54,65 @@ async function seal({ journal, clock, key }: ActParts, grant: JournalGrant): Pro
 }
 
 async function drain(parts: ActParts, grant: JournalGrant): Promise<number | undefined> {
-  const { journal, state, ledgerOf, onMoved, signal, log, key, clock } = parts;
-  const { namespace } = grant;
+  const { journal, state, log, key, clock } = parts;
   if (state.shared === undefined) return undefined;
-  const ledger = ledgerOf(namespace);
   let isStuck = false;
   const { holds } = viewOf(journal, grant, clock.wallMs());
   const shared = holds.length === 0 ? state.shared : await settledPlace(parts, grant, state.shared.domain);
   for (const hold of holds) {
-    const why = await moveHold({ journal, ledger, shared, namespace, onMoved }, hold, signal);
+    const why = await moveHold(parts, grant.namespace, shared, hold);
     if (why !== "") log.error(`an address cannot be moved out of slice ${key}: ${why}`, { slice: key });
     isStuck ||= why !== "";
   }
   if (isStuck) return stuckMs;
   const waitMs = await seal(parts, grant);
   return journal.grant(key)?.sealed === true ? undefined : (waitMs ?? stuckMs);
+}
+
+/** A pod that gets a new sandbox in the midst of a move, several times in a row, is met at the next look. */
+const triesMax = 3;
+
+/**
+ * Moves what a slice holds to the reservation ledger: an object per address, its owner unchanged. Running pods are not touched. Promised: at every
+ * instant the address is recorded, in one ledger or in both, whatever crashes between. A hold that is given back or gets another sandbox meanwhile
+ * is seen: the record that was made is taken back, or made again for the newer one. Empty, or in a sentence why it is still here.
+ */
+export async function moveHold(parts: MoveParts, namespace: string, shared: SharedPlace, hold: Hold): Promise<string> {
+  const { journal, ledgerOf, onMoved, signal } = parts;
+  const ledger = ledgerOf(namespace);
+  const { domain, address } = hold;
+  let from = journal.get(domain, address);
+  for (let tries = 1; from !== undefined; tries++) {
+    const { owner, note } = from;
+    const place = describeDomain(shared.domain);
+    const request = { domain: shared.domain, address, owner, early: true, note: { ...note, pool: shared.pool } };
+    const taken = await ledger.take(request, { signal });
+    if (taken.outcome === "held")
+      return `${address} of ${describeOwner(owner)} is recorded for ${describeOwner(taken.hold.owner)} in ${place}: one of the two must go`;
+    if (taken.outcome === "cooling") return `${address} still cools down in ${place}`;
+    const now = journal.get(domain, address);
+    if (now?.version === from.version) {
+      onMoved(namespace, taken.hold);
+      await journal.move(domain, address);
+      return "";
+    }
+    if (now === undefined || ownerKey(now.owner) !== ownerKey(owner)) {
+      const made = { domain: shared.domain, address, owner: ownerKey(owner), version: taken.hold.version };
+      await ledger.release({ ...made, cooldownMs: 0 }, { signal });
+    }
+    if (tries === triesMax && now !== undefined) return `${address} changes hands while it is moved`;
+    from = now;
+  }
+  return "";
+}
+
+/** The shared pool is marked with the domain before anything is recorded there: whoever shares the range later uses the same records. */
+export async function settledPlace(
+  { client, signal }: Pick<SliceParts, "client" | "signal">,
+  { namespace, network, range }: JournalGrant,
+  wanted: Domain,
+): Promise<SharedPlace> {
+  const identity = { range, network, node: "" };
+  const { domain = wanted, name } = await ensurePool(client, { namespace, identity, domain: wanted, signal });
+  return { domain, pool: `${namespace}/${name}` };
 }

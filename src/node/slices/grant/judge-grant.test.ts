@@ -60,35 +60,35 @@ const said = (more: object) => ({ [nodeWordAnnotation]: writeNodeWord({ ...word,
 
 describe("the journal does not know it", () => {
   it.each([
-    ["a grant is taken", granted({}), { verdict: "accept", grant: known }],
+    ["a grant is taken", granted({}), { kind: "accept", grant: known }],
     [
       "another node's is not",
       object({ [grantAnnotation]: { generation: 4, serial: 7, phase: "active" } }, "n2"),
-      { verdict: "nothing" },
+      { kind: "nothing" },
     ],
-    ["one that whereabouts made, without a grant, is not", object({}), { verdict: "nothing" }],
-    ["one with a block that cannot be read is not", granted({ without: ["10.0.0.48/2x"] }), { verdict: "nothing" }],
-    ["one with a block outside is not", granted({ without: ["10.0.1.0/28"] }), { verdict: "nothing" }],
-    ["one with a taken address that cannot be read is not", granted({ taken: ["10.0.0"] }), { verdict: "nothing" }],
+    ["one that whereabouts made, without a grant, is not", object({}), { kind: "nothing" }],
+    ["one with a block that cannot be read is not", granted({ without: ["10.0.0.48/2x"] }), { kind: "nothing" }],
+    ["one with a block outside is not", granted({ without: ["10.0.1.0/28"] }), { kind: "nothing" }],
+    ["one with a taken address that cannot be read is not", granted({ taken: ["10.0.0"] }), { kind: "nothing" }],
     [
       "what the journal before it sealed stays sealed",
       granted({}, said({ sealed: true, moved: ["10.0.0.9"] })),
-      { verdict: "accept", grant: { ...known, sealed: true, moved: [parseAddress("10.0.0.9")] } },
+      { kind: "accept", grant: { ...known, sealed: true, moved: [parseAddress("10.0.0.9")] } },
     ],
     [
       "what it sealed of an earlier grant does not count",
       granted({}, said({ sealed: true, generation: 3 })),
-      { verdict: "accept", grant: known },
+      { kind: "accept", grant: known },
     ],
     [
       "what it gave up stays given up",
       granted({ lend }, said({ gives: { ask: 2, block: String(block) } })),
-      { verdict: "accept", grant: { ...known, gives } },
+      { kind: "accept", grant: { ...known, gives } },
     ],
     [
       "what it gave up to an ask that is over, too: the controller may have taken it before a restore",
       granted({}, said({ gives: { ask: 2, block: String(block) } })),
-      { verdict: "accept", grant: { ...known, gives } },
+      { kind: "accept", grant: { ...known, gives } },
     ],
   ])("%s", (_, slice, expected) => {
     expect(judgeObject("n1", slice, undefined)).toEqual(expected);
@@ -98,55 +98,55 @@ describe("the journal does not know it", () => {
 describe("the journal knows it", () => {
   const taken = [parseBlock("10.0.0.1-10.0.0.2")];
   it.each([
-    ["nothing changed", known, granted({}), { verdict: "nothing" }],
+    ["nothing changed", known, granted({}), { kind: "nothing" }],
     [
       "a newer serial",
       known,
       granted({ serial: 8, taken: ["10.0.0.1-10.0.0.2"] }),
-      { verdict: "change", grant: { ...known, serial: 8, taken } },
+      { kind: "change", grant: { ...known, serial: 8, taken } },
     ],
     [
       "an older serial, from an older copy of etcd",
       { ...known, without: [block] },
       granted({ serial: 6, phase: "draining", without: [String(block)], taken: ["10.0.0.1"] }),
-      { verdict: "nothing" },
+      { kind: "nothing" },
     ],
     [
       "an older copy that does not know what was lent: it is told again",
       { ...known, without: [block] },
       granted({ serial: 6 }),
-      { verdict: "change", grant: { ...known, without: [block], gives: { ask: 6, block } } },
+      { kind: "change", grant: { ...known, without: [block], gives: { ask: 6, block } } },
     ],
     [
       "a newer serial after a restore that does not know it: it stays lent",
       { ...known, without: [block] },
       granted({ serial: 8 }),
-      { verdict: "change", grant: { ...known, serial: 8, without: [block], gives: { ask: 8, block } } },
+      { kind: "change", grant: { ...known, serial: 8, without: [block], gives: { ask: 8, block } } },
     ],
     [
       "what was told again is left out",
       { ...known, without: [block], gives: { ask: 6, block } },
       granted({ serial: 8, without: [String(block)] }),
-      { verdict: "change", grant: { ...known, serial: 8, without: [block] } },
+      { kind: "change", grant: { ...known, serial: 8, without: [block] } },
     ],
     [
       "an older generation",
       known,
       granted({ generation: 3 }),
-      { verdict: "hold-back", grant: { ...known, phase: "returning" } },
+      { kind: "hold-back", grant: { ...known, phase: "returning" } },
     ],
     [
       "an older generation, held back already",
       { ...known, phase: "returning" as const },
       granted({ generation: 3 }),
-      { verdict: "nothing" },
+      { kind: "nothing" },
     ],
     [
       "a newer generation without a seal in between, by a controller that does not know what was lent and moved",
       { ...known, without: [block], moved: [parseAddress("10.0.0.9")] },
       granted({ generation: 5, serial: 1 }),
       {
-        verdict: "accept",
+        kind: "accept",
         grant: { ...known, generation: 5, serial: 1, without: [block], moved: [parseAddress("10.0.0.9")] },
       },
     ],
@@ -154,67 +154,67 @@ describe("the journal knows it", () => {
       "a newer generation after a seal is a grant of its own",
       { ...known, sealed: true, without: [block] },
       granted({ generation: 5, serial: 1 }),
-      { verdict: "accept", grant: { ...known, generation: 5, serial: 1 } },
+      { kind: "accept", grant: { ...known, generation: 5, serial: 1 } },
     ],
-    ["another's", known, object({}, "n2"), { verdict: "drop" }],
-    ["no grant", known, object({}), { verdict: "hold-back", grant: { ...known, phase: "returning" } }],
+    ["another's", known, object({}, "n2"), { kind: "drop" }],
+    ["no grant", known, object({}), { kind: "hold-back", grant: { ...known, phase: "returning" } }],
     [
       "held back, and the grant is there again",
       { ...known, phase: "returning" as const },
       granted({}),
-      { verdict: "change", grant: known },
+      { kind: "change", grant: known },
     ],
     [
       "returning",
       known,
       granted({ serial: 8, phase: "returning" }),
-      { verdict: "change", grant: { ...known, serial: 8, phase: "returning" } },
+      { kind: "change", grant: { ...known, serial: 8, phase: "returning" } },
     ],
     [
       "in use again",
       { ...known, phase: "returning" as const },
       granted({ serial: 9 }),
-      { verdict: "change", grant: { ...known, serial: 9 } },
+      { kind: "change", grant: { ...known, serial: 9 } },
     ],
     [
       "sealed, and in use again: it stays sealed",
       { ...known, sealed: true },
       granted({ serial: 9 }),
-      { verdict: "change", grant: { ...known, serial: 9, sealed: true } },
+      { kind: "change", grant: { ...known, serial: 9, sealed: true } },
     ],
-    ["a piece is asked for: that is for another step", known, granted({ serial: 7, lend }), { verdict: "nothing" }],
-    ["a piece is given up, and the ask stands", { ...known, gives }, granted({ lend }), { verdict: "nothing" }],
+    ["a piece is asked for: that is for another step", known, granted({ serial: 7, lend }), { kind: "nothing" }],
+    ["a piece is given up, and the ask stands", { ...known, gives }, granted({ lend }), { kind: "nothing" }],
     [
       "the piece is lent",
       { ...known, gives },
       granted({ serial: 8, without: [String(block)] }),
-      { verdict: "change", grant: { ...known, serial: 8, without: [block] } },
+      { kind: "change", grant: { ...known, serial: 8, without: [block] } },
     ],
     [
       "the ask is gone, and the piece was not lent: it is given up all the same",
       { ...known, gives },
       granted({ serial: 8 }),
-      { verdict: "change", grant: { ...known, serial: 8, gives } },
+      { kind: "change", grant: { ...known, serial: 8, gives } },
     ],
     [
       "another ask",
       { ...known, gives },
       granted({ serial: 8, lend: { ask: 3, addresses: 4 } }),
-      { verdict: "change", grant: { ...known, serial: 8, gives } },
+      { kind: "change", grant: { ...known, serial: 8, gives } },
     ],
   ])("%s", (_, journal, slice, expected) => {
     expect(judgeObject("n1", slice, journal)).toMatchObject(expected);
-    const verdict = judgeObject("n1", slice, journal);
-    if (verdict.verdict === "change")
-      expect("gives" in verdict.grant).toBe("gives" in (expected as { grant: object }).grant);
+    const decision = judgeObject("n1", slice, journal);
+    if (decision.kind === "change")
+      expect("gives" in decision.grant).toBe("gives" in (expected as { grant: object }).grant);
   });
 });
 
 it("a grant of a generation that the journal has dropped since is of a restored copy: it is sealed, not handed out of", () => {
-  const sealed = { verdict: "accept", grant: { ...known, sealed: true } };
+  const sealed = { kind: "accept", grant: { ...known, sealed: true } };
   expect(judgeObject("n1", granted({}), undefined, 4)).toEqual(sealed);
-  expect(judgeObject("n1", granted({}), undefined, 3)).toEqual({ verdict: "accept", grant: known });
-  expect(judgeObject("n1", granted({}), known, 4)).toEqual({ verdict: "nothing" });
+  expect(judgeObject("n1", granted({}), undefined, 3)).toEqual({ kind: "accept", grant: known });
+  expect(judgeObject("n1", granted({}), known, 4)).toEqual({ kind: "nothing" });
   // What it holds in it may be running.
   expect(judgeObject("n1", granted({}), { ...known, generation: 3 }, 4)).toMatchObject({ grant: { sealed: false } });
 });
@@ -268,8 +268,8 @@ it("nothing is widened by what is not newer, no seal is undone, and no piece tha
         ...(given !== undefined && { gives: { ask: given, block: parsePrefix("10.0.0.32/28") } }),
       };
       const lending = asked === undefined ? {} : { lend: { ask: asked, addresses: 16 } };
-      const verdict = judgeObject("n1", granted({ ...grant, ...lending }), before);
-      const after = "grant" in verdict ? verdict.grant : before;
+      const decision = judgeObject("n1", granted({ ...grant, ...lending }), before);
+      const after = "grant" in decision ? decision.grant : before;
       const isNewGrant = grant.generation > before.generation;
       const isNewer = isNewGrant || (grant.generation === before.generation && grant.serial > before.serial);
       const isSame = grant.generation === before.generation && grant.serial === before.serial;
@@ -279,7 +279,7 @@ it("nothing is widened by what is not newer, no seal is undone, and no piece tha
       const gone = [...before.without, ...(before.gives ? [before.gives.block] : [])];
       const isGoingOn = !isNewGrant || !before.sealed;
       if (isGoingOn) for (const { first } of gone) expect(usableOf([after]).has(first)).toBe(false);
-      expect(verdict.verdict === "accept").toBe(isNewGrant);
+      expect(decision.kind === "accept").toBe(isNewGrant);
     }),
     { numRuns: 2000 },
   );

@@ -11,16 +11,16 @@ import { comparePrefixes, type Prefix } from "../../../net/prefix.ts";
 import type { ReadGrant, SliceObject } from "./slice-object.ts";
 
 export type GrantDecision =
-  | { readonly verdict: "nothing" }
+  | { readonly kind: "nothing" }
   /** The journal does not know the grant: it takes over what is entered on the object, then hands out. */
-  | { readonly verdict: "accept"; readonly grant: JournalGrant }
-  | { readonly verdict: "change"; readonly grant: JournalGrant }
+  | { readonly kind: "accept"; readonly grant: JournalGrant }
+  | { readonly kind: "change"; readonly grant: JournalGrant }
   /** Hands out nothing of it until the API server says better. What is held stays. */
-  | { readonly verdict: "hold-back"; readonly grant: JournalGrant; readonly why: string }
+  | { readonly kind: "hold-back"; readonly grant: JournalGrant; readonly why: string }
   /** It is not this node's any more. What is held stays until its pods go. */
-  | { readonly verdict: "drop"; readonly why: string };
+  | { readonly kind: "drop"; readonly why: string };
 
-export const nothing: GrantDecision = { verdict: "nothing" };
+export const nothing: GrantDecision = { kind: "nothing" };
 
 /** `dropped`: the latest generation of the pool whose grant the journal dropped. What is not later was given up, and may be another's. */
 export function judgeObject(
@@ -31,7 +31,7 @@ export function judgeObject(
 ): GrantDecision {
   const { granted } = object;
   if (object.node !== node) {
-    return known === undefined ? nothing : { verdict: "drop", why: `it is the slice of node ${object.node}` };
+    return known === undefined ? nothing : { kind: "drop", why: `it is the slice of node ${object.node}` };
   }
   if (granted === undefined) {
     return known === undefined ? nothing : holdBack(known, "its IPPool carries no grant that can be read");
@@ -40,7 +40,7 @@ export function judgeObject(
   if (known === undefined || known.generation < generation) {
     const grant = acceptance(object, granted, known);
     const isOld = known === undefined && generation <= dropped;
-    return { verdict: "accept", grant: isOld ? { ...grant, sealed: true } : grant };
+    return { kind: "accept", grant: isOld ? { ...grant, sealed: true } : grant };
   }
   if (known.generation > generation) {
     const why = `its IPPool is at generation ${generation}, and this node's journal at ${known.generation}: the API server has forgotten grants`;
@@ -51,7 +51,7 @@ export function judgeObject(
   const { gives: _, ...kept } = known;
   const next = { ...kept, ...newer, ...givenUp(known, granted) };
   const isSame = JSON.stringify(writeJournalGrant(known)) === JSON.stringify(writeJournalGrant(next));
-  return isSame ? nothing : { verdict: "change", grant: next };
+  return isSame ? nothing : { kind: "change", grant: next };
 }
 
 /** The slice's IPPool is not there. `pool`: its NodeSlicePool; undefined: that is not there either. */
@@ -71,7 +71,7 @@ export function judgeAbsence(
 
 export function holdBack(known: JournalGrant, why: string): GrantDecision {
   if (known.sealed || known.phase !== "active") return nothing;
-  return { verdict: "hold-back", grant: { ...known, phase: "returning" }, why };
+  return { kind: "hold-back", grant: { ...known, phase: "returning" }, why };
 }
 
 function acceptance(object: SliceObject, read: ReadGrant, known: JournalGrant | undefined): JournalGrant {

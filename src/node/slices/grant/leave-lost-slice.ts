@@ -4,21 +4,16 @@
 // Not promised: that nobody has given such an address meanwhile. What is not recorded stays in the journal until its pod goes.
 import { ObjectError as BadObject } from "../../../api/error.ts";
 import { formatDomain } from "../../../api/pools/domain.ts";
-import { poolName } from "../../../api/pools/pool-name.ts";
-import { blocksOf, floatingNode } from "../../../api/slices/slice-grant.ts";
-import { readPool } from "../../../cluster/pool-object.ts";
 import { type Hold, LedgerError } from "../../../ipam/ledger.ts";
 import { isApiError, isNamespaceEnding } from "../../../kube/errors.ts";
 import type { JournalGrant } from "../../../ledger/journal/grant.ts";
 import type { Address } from "../../../net/address.ts";
 import { includes } from "../../../net/interval.ts";
-import { contains } from "../../../net/prefix.ts";
+import { contains, type Prefix } from "../../../net/prefix.ts";
 import { viewOf } from "../mirror/journal-view.ts";
-import type { ActParts } from "./apply-phase.ts";
-import { moveHold, settledPlace } from "./drain.ts";
-import { readSlicePool } from "./lost-object.ts";
-import { readSliceObject, type SliceObject } from "./slice-object.ts";
-import type { SliceParts } from "./slice-state.ts";
+import { type ActParts, moveHold, settledPlace } from "./apply-phase.ts";
+import { readSlicePool, slicesOf } from "./lost-object.ts";
+import type { SliceObject, SliceParts } from "./slice-object.ts";
 
 export type LeaveParts = Omit<ActParts, "state"> & Pick<SliceParts, "node">;
 
@@ -44,19 +39,12 @@ export async function leave(parts: LeaveParts, known: JournalGrant): Promise<voi
 }
 
 /** Whether an address is another's to give by a later grant, of the slices that have any of these. */
-async function givenByOthers(parts: LeaveParts, known: JournalGrant, holds: readonly Hold[]) {
-  const { client, node, signal } = parts;
-  const { namespace, network, generation } = known;
+async function givenByOthers({ client, node, signal }: LeaveParts, known: JournalGrant, holds: readonly Hold[]) {
   const later: SliceObject[] = [];
-  const { status } = (await readSlicePool(client, known, { signal, timeoutMs: callMs })) ?? {};
-  for (const { nodeName, sliceRange } of status?.allocations ?? []) {
-    const [range] = ["", node, floatingNode].includes(nodeName) ? [] : blocksOf([sliceRange]);
-    if (range === undefined || !holds.some(({ address }) => contains(range, address))) continue;
-    const name = poolName({ range, network, node: nodeName });
-    const object = await readPool(client, { namespace, name, signal });
-    const slice = object && readSliceObject(object);
-    if (slice?.granted !== undefined && slice.granted.grant.generation > generation) later.push(slice);
-  }
+  const pool = await readSlicePool(client, known, { signal, timeoutMs: callMs });
+  const isWanted = (block: Prefix, of: string) => of !== node && holds.some(({ address }) => contains(block, address));
+  for await (const slice of slicesOf(client, pool, known, { isWanted, signal }))
+    if (slice.granted !== undefined && slice.granted.grant.generation > known.generation) later.push(slice);
   const mayGive = ({ slice, granted }: SliceObject, address: Address) =>
     contains(slice, address) &&
     !granted!.without.some((block) => contains(block, address)) &&
@@ -65,20 +53,18 @@ async function givenByOthers(parts: LeaveParts, known: JournalGrant, holds: read
 }
 
 async function record(parts: LeaveParts, known: JournalGrant): Promise<void> {
-  const { journal, ledgerOf, onMoved, signal, log, key, clock } = parts;
+  const { journal, log, key, clock } = parts;
   const { namespace, network } = known;
   const all = viewOf(journal, journal.grant(key) ?? known, clock.wallMs()).holds;
   if (all.length === 0) return;
   const isAnothers = await givenByOthers(parts, known, all);
   const holds = all.filter((hold) => !isAnothers(hold));
-  if (holds.length < all.length) {
-    const count = all.length - holds.length;
-    log.warn("held addresses of a slice are another node's by now", { slice: key, count });
-  }
+  const count = all.length - holds.length;
+  if (count > 0) log.warn("held addresses of a slice are another node's by now", { slice: key, count });
   if (holds.length === 0) return;
   const shared = await settledPlace(parts, known, formatDomain({ scope: "network", network }));
   for (const hold of holds) {
-    const why = await moveHold({ journal, ledger: ledgerOf(namespace), shared, namespace, onMoved }, hold, signal);
+    const why = await moveHold(parts, namespace, shared, hold);
     if (why !== "") log.error(`an address of slice ${key}, which is lost, cannot be recorded: ${why}`, { slice: key });
   }
 }

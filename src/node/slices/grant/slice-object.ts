@@ -1,5 +1,5 @@
-// The IPPool of one slice as a daemon reads it: whose it is, grant, word and entries. Pure. Promised: a grant of which any block cannot be read
-// is no grant, so that a piece that was lent is never handed out because a hand mistyped it.
+// The IPPool of one slice as a daemon reads it: whose it is, grant, word and entries. Pure. Promised: a grant of which any
+// block cannot be read is no grant, so that a piece that was lent is never handed out because a hand mistyped it.
 import { type PoolContents, readAllocations } from "../../../api/pools/allocations.ts";
 import { formatDomain } from "../../../api/pools/domain.ts";
 import type { IPPool } from "../../../api/pools/ip-pool.ts";
@@ -12,6 +12,7 @@ import type { Domain, Hold } from "../../../ipam/ledger.ts";
 import { keyOf, parseKey } from "../../../kube/meta.ts";
 import { type Interval, parseBlock } from "../../../net/interval.ts";
 import { containsPrefix, parsePrefix, type Prefix } from "../../../net/prefix.ts";
+import type { SliceReconcilerOptions } from "../reconciler.ts";
 
 /** A grant with its blocks read. */
 export interface ReadGrant {
@@ -38,6 +39,36 @@ export interface SharedPlace {
   readonly domain: Domain;
   /** namespace/name of the shared range's IPPool. */
   readonly pool: string;
+}
+
+/** Of one slice, for as long as it is with a worker. */
+export interface SliceParts extends Omit<
+  SliceReconcilerOptions,
+  "workers" | "isLeaseHeard" | "onCompared" | "onAnswer"
+> {
+  readonly key: string;
+  readonly state: SliceState;
+  readonly signal: AbortSignal;
+  /** The API server answered. */
+  readonly onHeard: () => void;
+}
+
+/** What a daemon remembers of one slice beside the journal, lost with the process and learned again from the object. */
+export class SliceState {
+  /** What the Lease said when the object was read; undefined: it must be read. */
+  token: string | undefined;
+  /** Which round of comparing the object was read in. */
+  epoch = 0;
+  /** The object as it was read or answered last; undefined: not known for certain. */
+  present: IPPool | undefined;
+  /** The grant on it, where it is this node's and can be read. */
+  granted: ReadGrant | undefined;
+  shared: SharedPlace | undefined;
+  lastWriteMs = Number.NEGATIVE_INFINITY;
+  /** Since when the object has been behind the journal. */
+  dirtySinceMs: number | undefined;
+  /** Somebody waits for what is to be said. */
+  isUrgent = false;
 }
 
 /** Undefined: the annotations that make an IPPool a slice are not all there, or say what cannot be. */

@@ -9,11 +9,11 @@ import { type DeepReadonly, parseKey } from "../../../kube/meta.ts";
 import type { KubeClient } from "../../../kube/rest.ts";
 import type { JournalGrant } from "../../../ledger/journal/grant.ts";
 import { contains } from "../../../net/prefix.ts";
+import { hasEnded } from "../../claims/fence/fence-facts.ts";
 import { holdBack, judgeAbsence, judgeObject, nothing, type GrantDecision } from "./judge-grant.ts";
 import { leave } from "./leave-lost-slice.ts";
 import { makeAgain, readSlicePool } from "./lost-object.ts";
-import { holdsIn, readSliceObject, type SliceObject } from "./slice-object.ts";
-import type { SliceParts } from "./slice-state.ts";
+import { holdsIn, readSliceObject, type SliceObject, type SliceParts } from "./slice-object.ts";
 
 const callMs = 10_000;
 const heldStays = "what is held stays until its pods go";
@@ -26,9 +26,9 @@ export async function look(parts: SliceParts, isMade = false): Promise<void> {
   if (object === undefined && isMade) throw new Error(`the IPPool of slice ${key} is gone as soon as it is made`);
   if (object === undefined) return lost(parts, known);
   const slice = object === "unreadable" ? undefined : readSliceObject(object);
-  const verdict =
+  const decision =
     slice === undefined ? unreadable(known) : judgeObject(node, slice, known, journal.droppedOf(slice.domain));
-  await carryOut(parts, verdict, slice);
+  await carryOut(parts, decision, slice);
   state.present = object === "unreadable" ? undefined : object;
   state.granted = slice?.node === node ? slice.granted : undefined;
   state.shared = slice?.shared;
@@ -48,23 +48,23 @@ function unreadable(known: JournalGrant | undefined): GrantDecision {
   return known ? holdBack(known, "its IPPool cannot be read, or is not marked as a slice") : nothing;
 }
 
-async function carryOut(parts: SliceParts, verdict: GrantDecision, slice: SliceObject | undefined): Promise<void> {
+async function carryOut(parts: SliceParts, decision: GrantDecision, slice: SliceObject | undefined): Promise<void> {
   const { journal, key } = parts;
   const known = journal.grant(key);
   // A journal that lost lines learns from the object what it may have answered.
   const doubted = journal.suspect === "" ? undefined : slice;
-  switch (verdict.verdict) {
+  switch (decision.kind) {
     case "nothing":
       return doubted === undefined || known === undefined ? undefined : journal.put(known, takenOver(parts, doubted));
     case "accept":
-      return accept(parts, verdict.grant, slice!);
+      return accept(parts, decision.grant, slice!);
     case "change":
-      return journal.put(verdict.grant, doubted === undefined ? [] : takenOver(parts, doubted));
+      return journal.put(decision.grant, doubted === undefined ? [] : takenOver(parts, doubted));
     case "hold-back":
-      warn(parts, "SliceHeldBack", `nothing is handed out of slice ${key}: ${verdict.why}; what is held stays`);
-      return journal.put(verdict.grant);
+      warn(parts, "SliceHeldBack", `nothing is handed out of slice ${key}: ${decision.why}; what is held stays`);
+      return journal.put(decision.grant);
     case "drop":
-      warn(parts, "SliceTakenAway", `slice ${key} is not this node's any more: ${verdict.why}; ${heldStays}`);
+      warn(parts, "SliceTakenAway", `slice ${key} is not this node's any more: ${decision.why}; ${heldStays}`);
       // Another node's slice is in a journal that was copied: its pods are not here.
       return known === undefined || slice?.node !== parts.node ? journal.drop(key) : leave(parts, known);
   }
@@ -84,33 +84,20 @@ function takenOver({ journal, pods, key }: SliceParts, slice: SliceObject): Hold
   if (!pods.hasSynced) throw new Error(`slice ${key} waits until this node's pods are known`);
   const isNew = journal.grant(key) === undefined || journal.suspect !== "";
   const all = [...holdsIn(slice), ...(isNew ? holdsOfPods(pods.cache.list(), slice) : [])];
-  const byAddress = new Map<string, Hold>();
-  for (const hold of all) {
-    const place = String(hold.address);
-    if (contains(slice.slice, hold.address) && !byAddress.has(place)) byAddress.set(place, hold);
-  }
-  return [...byAddress.values()];
+  const inside = all.filter(({ address }) => contains(slice.slice, address));
+  return [...Map.groupBy(inside, ({ address }) => String(address)).values()].map(([first]) => first!);
 }
 
 /** By what a multi-network plugin noted on running pods. Not promised: that an address is of this network; one too many is held until its pod goes. */
-function holdsOfPods(
-  running: Iterable<DeepReadonly<Pod>>,
-  { domain, slice }: Pick<SliceObject, "domain" | "slice">,
-): Hold[] {
-  return Array.from(running).flatMap(({ metadata, status }) => {
-    if (status?.phase === "Succeeded" || status?.phase === "Failed") return [];
-    const { uid = "", namespace = "", name = "" } = metadata;
-    const interfaces = readNetworkStatus(statusAnnotation(metadata.annotations)) ?? [];
-    return interfaces
-      .filter(({ isDefault }) => !isDefault)
-      .flatMap(({ interface: port, addresses }) =>
-        addresses
-          .filter((address) => contains(slice, address))
-          .map((address) => {
-            const owner = { kind: "pod", uid, namespace, name, interface: port } as const;
-            return { domain, address, owner, version: "" };
-          }),
-      );
+function holdsOfPods(running: Iterable<DeepReadonly<Pod>>, { domain, slice }: SliceObject): Hold[] {
+  return Array.from(running).flatMap((pod) => {
+    const { uid = "", namespace = "", name = "", annotations } = pod.metadata;
+    const interfaces = hasEnded(pod) ? [] : (readNetworkStatus(statusAnnotation(annotations)) ?? []);
+    return interfaces.flatMap(({ interface: port, addresses, isDefault }) => {
+      const owner = { kind: "pod", uid, namespace, name, interface: port } as const;
+      const own = isDefault ? [] : addresses.filter((address) => contains(slice, address));
+      return own.map((address) => ({ domain, address, owner, version: "" }));
+    });
   });
 }
 

@@ -10,7 +10,6 @@ import { comparePrefixes, contains, Prefix } from "../../../net/prefix.ts";
 import { grantAround } from "./node-report.ts";
 
 export interface SliceView {
-  readonly grant: JournalGrant;
   readonly holds: readonly Hold[];
   readonly free: IntervalSet;
   /** When the last address of it has cooled down; undefined: none cools. */
@@ -25,12 +24,8 @@ export function viewOf(journal: Journal, grant: JournalGrant, nowMs: number): Sl
     ({ address, untilMs }) => untilMs > nowMs && contains(slice, address),
   );
   const busy = [...holds, ...cooling].map(({ address }) => address);
-  return {
-    grant,
-    holds,
-    free: freeOf(grant, busy),
-    ...(cooling.length > 0 && { coolsUntilMs: Math.max(...cooling.map(({ untilMs }) => untilMs)) }),
-  };
+  const coolsUntilMs = Math.max(...cooling.map(({ untilMs }) => untilMs));
+  return { holds, free: freeOf(grant, busy), ...(cooling.length > 0 && { coolsUntilMs }) };
 }
 
 /** For any pod, now. `busy`: held, or cooling down. A grant that nothing is handed out of has nothing free. */

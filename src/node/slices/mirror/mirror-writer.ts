@@ -6,9 +6,10 @@ import { grantAnnotation, type NodeWord } from "../../../api/slices/slice-grant.
 import { ipPools } from "../../../cluster/resources.ts";
 import { isApiError } from "../../../kube/errors.ts";
 import { parseKey } from "../../../kube/meta.ts";
+import type { JournalGrant } from "../../../ledger/journal/grant.ts";
 import type { Journal } from "../../../ledger/journal/journal.ts";
 import { IntervalSet } from "../../../net/interval-set.ts";
-import type { SliceParts } from "../grant/slice-state.ts";
+import type { SliceParts } from "../grant/slice-object.ts";
 import { type SliceView, viewOf } from "./journal-view.ts";
 import { showing, wordOf } from "./node-report.ts";
 
@@ -28,7 +29,7 @@ export async function show(parts: ShowParts): Promise<number | undefined> {
   // After a sync that failed the journal goes on as if it was done; others may act on this only when it is.
   if (grant.sealed || grant.gives !== undefined) await journal.settled(signal);
   const view = viewOf(journal, grant, clock.wallMs());
-  const body = showing(present, view.holds, wordIn(parts, view));
+  const body = showing(present, view.holds, wordIn(parts, view, grant));
   if (body === undefined) {
     state.dirtySinceMs = undefined;
     state.isUrgent = false;
@@ -49,11 +50,8 @@ export async function show(parts: ShowParts): Promise<number | undefined> {
   }
 }
 
-async function write(
-  { key, state, signal, client, onHeard }: ShowParts,
-  present: IPPool,
-  body: object,
-): Promise<number> {
+async function write(parts: ShowParts, present: IPPool, body: object): Promise<number> {
+  const { key, state, signal, client, onHeard } = parts;
   // Until the answer is there it is not known what the object says.
   state.present = undefined;
   try {
@@ -73,7 +71,7 @@ async function write(
 }
 
 /** While requests find nothing free, nothing is: definitions exclude the rest. Their number stands on the range's first active slice, else the first. */
-function wordIn({ journal, key, shortage }: ShowParts, { grant, holds, free }: SliceView): NodeWord {
+function wordIn({ journal, key, shortage }: ShowParts, { holds, free }: SliceView, grant: JournalGrant): NodeWord {
   const count = shortage.count(sliceUseKey(grant));
   // In powers of two: a thousand requests that find nothing are ten writes.
   const short = count === 0 || carrierOf(journal, grant.domain) !== key ? 0 : 2 ** Math.floor(Math.log2(count));

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { restAfter } from "./slow-server-backoff.ts";
+import { restAfter } from "./reconciler.ts";
 
 it.each([
   [20, 0.5, 0],
