@@ -33,7 +33,7 @@ export interface DaemonContext
   readonly nodeName: string;
   readonly poolNamespace: string;
   readonly configs: Configs;
-  readonly pods: Pick<Pods, "find">;
+  readonly pods: Pods;
   readonly held: HoldIndex;
   readonly sliced: SliceFacade;
   /** What the ledger says now; undefined: nobody holds it. */

@@ -39,10 +39,10 @@ import { Replay } from "./release/replay.ts";
 import { Spool } from "./release/spool.ts";
 import { findLegacy } from "./release/whereabouts-holds.ts";
 import { Attachments } from "./request/attachment.ts";
-import { Configs } from "./request/configurations.ts";
-import { FlatFiles } from "./request/flat-file.ts";
+import { configsOf } from "./request/configurations.ts";
+import { flatFiles } from "./request/flat-file.ts";
 import { makeHandler } from "./request/handler.ts";
-import { Pods } from "./request/pods.ts";
+import { podsOf } from "./request/pods.ts";
 import { SocketServer } from "./request/server.ts";
 import { RetryPause } from "./retry-pause.ts";
 import { SharedState } from "./shared-state.ts";
@@ -65,11 +65,8 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   const opened = await Sandboxes.open({ folder, bootId, identify: fencing?.identify ?? namespaceId, log });
   const sandboxes = open.adopt(opened, (file) => file.close());
-  if (intents.damaged > 0) {
-    log.error("lines of the file of releases are damaged and left out; the leader collects what they were for", {
-      lines: intents.damaged,
-    });
-  }
+  const damaged = "lines of the file of releases are damaged and left out; the leader collects what they were for";
+  if (intents.damaged > 0) log.error(damaged, { lines: intents.damaged });
 
   /** Aborts when no request is answered any more. */
   const served = new AbortController();
@@ -111,12 +108,9 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       if (is === "early") maintenance.lookSoon();
     },
   });
-  const podInformer = new Informer({
-    resource: pods,
-    scope: { fieldSelector: `spec.nodeName=${node}` },
-    fromCache: true, // as kubelets do: the pods of one node out of all, asked for by every node
-    ...following(pods.kind),
-  });
+  const podScope = { fieldSelector: `spec.nodeName=${node}` };
+  // From the cache, as kubelets do: the pods of one node out of all, asked for by every node.
+  const podInformer = new Informer({ resource: pods, scope: podScope, fromCache: true, ...following(pods.kind) });
   const stateInformer = new Informer({
     resource: configMaps,
     scope: stateScope,
@@ -143,16 +137,8 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   const makeLedger = (namespace: string) =>
     new ReservationLedger({ client, namespace, node, now, clock, random, coexistence });
   const ledgers = new Ledgers(makeLedger, journal);
-  const poolResolver = new PoolResolver({
-    node,
-    client,
-    clock,
-    pace: new RetryPause(clock, random),
-    held,
-    log,
-    coexistence,
-    daemons,
-  });
+  const pace = new RetryPause(clock, random);
+  const poolResolver = new PoolResolver({ node, client, clock, pace, held, log, coexistence, daemons });
   const reassert = new Reassert({
     client,
     node,
@@ -217,14 +203,15 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     paused: () => state.paused || (slices.agent.isWaitedFor ? "" : notWaitedFor),
   };
   const { sliced, source } = slices;
+  const legacy = { client, ledgers, poolResolver, coexistence, poolNamespace: () => state.poolNamespace };
   const parts: DaemonContext = {
     ...options,
     nodeName: node,
     get poolNamespace() {
       return state.poolNamespace;
     },
-    configs: new Configs(new FlatFiles({ ...options, now: () => clock.monotonicMs() }), log),
-    pods: new Pods(client, podInformer.cache),
+    configs: configsOf(flatFiles({ ...options, now: () => clock.monotonicMs() }), log),
+    pods: podsOf(client, podInformer.cache),
     held,
     sliced,
     holdAt: (place, within) => facts.hold(place, within),
@@ -245,12 +232,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       ledgers,
       held,
       poolResolver,
-      findLegacy: (intent, within) =>
-        findLegacy(
-          { client, ledgers, poolResolver, coexistence, poolNamespace: () => state.poolNamespace },
-          intent,
-          within,
-        ),
+      findLegacy: (intent, within) => findLegacy(legacy, intent, within),
       sliced,
       slicedPools: source.pools,
     }),

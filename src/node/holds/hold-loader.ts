@@ -1,14 +1,13 @@
-// What this node holds: listed at the start, after a pause and after a restore, and compared with what its live sandboxes use. Until that is done no
-// address is given and none is freed. Later looks compare again, from the server's cache, and keep nobody waiting.
+// What this node holds: listed at the start, after a pause and after a restore, and compared with what its live sandboxes use.
+// Until that is done no address is given or freed. Later looks compare again, from the server's cache, and keep nobody waiting.
 import { preconditionsOf } from "../../api/holds/version.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
-import type { Hold } from "../../ipam/ledger.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
 import type { FenceFacts } from "../claims/fence/fence-facts.ts";
 import type { DaemonOptions } from "../daemon-options.ts";
 import { RetryPause } from "../retry-pause.ts";
 import { SingleFlight } from "../single-flight.ts";
-import { attachmentOf, type HoldIndex, type PlaceKey, placeKey, placeOf } from "./hold-index.ts";
+import { attachmentOf, type HoldIndex, placeOf } from "./hold-index.ts";
 import type { Reassert } from "./reassert.ts";
 import type { Sandboxes } from "./sandboxes.ts";
 import { heldKind, type History } from "./server-history.ts";
@@ -78,7 +77,7 @@ export class HoldLoader {
   async look(signal: AbortSignal): Promise<void> {
     if (!this.#isKnown) return this.known(signal);
     const listed = await this.#entries(signal, { resourceVersion: "0" });
-    await this.#options.reassert.round({ listed: byPlace(listed), afterRestore: false, signal });
+    await this.#options.reassert.round({ listed, afterRestore: false, signal });
   }
 
   async #read(signal: AbortSignal): Promise<void> {
@@ -90,7 +89,7 @@ export class HoldLoader {
     // They may have moved since the list began, or the list itself has told of a restore.
     if (generation !== this.#generation) return this.known(signal);
     held.replace(entries, changes.places);
-    await reassert.round({ listed: byPlace(entries), afterRestore: isRestored, signal });
+    await reassert.round({ listed: entries, afterRestore: isRestored, signal });
     if (generation !== this.#generation) return this.known(signal);
     this.#isKnown = true;
     this.#isRestored = false;
@@ -111,8 +110,4 @@ export class HoldLoader {
 
 function numberOf(entry: RecordedHold | undefined): number {
   return entry === undefined ? 0 : Number(preconditionsOf(entry.hold.version).resourceVersion);
-}
-
-function byPlace(entries: readonly RecordedHold[]): ReadonlyMap<PlaceKey, Hold> {
-  return new Map(entries.map((entry) => [placeKey(placeOf(entry)), entry.hold]));
 }

@@ -41,13 +41,8 @@ export class LineFile<R> {
   static async open<R>({ folder, name, meet, all, ...options }: LineFileOptions<R>): Promise<LineFile<R>> {
     const path = join(folder, name);
     const disk = options.isUnsynced === true ? pageCacheDisk : realJournalDisk;
-    const place: LogPlace = {
-      disk,
-      folder,
-      name,
-      what: path,
-      encode: (_, payload) => Buffer.from(encodeLine(payload)),
-    };
+    const encode = (_: number, payload: string) => Buffer.from(encodeLine(payload));
+    const place: LogPlace = { disk, folder, name, what: path, encode };
     try {
       await disk.prepare(folder);
       const bytes = await disk.read(path);
@@ -61,13 +56,8 @@ export class LineFile<R> {
         const payloads = all().map((record) => JSON.stringify(record));
         return { ...nothing, lines: () => payloads, count: payloads.length };
       };
-      const own = {
-        next: 0,
-        slackLines,
-        undoesUnsynced: true,
-        say: () => {},
-        ballast: new Ballast(disk, folder, 0, () => 0),
-      };
+      const ballast = new Ballast(disk, folder, 0, () => 0);
+      const own = { next: 0, slackLines, undoesUnsynced: true, say: () => {}, ballast };
       const writer = new Writer({ ...place, ...opened, ...own, ...options, snapshot });
       return new LineFile<R>(path, lines - records.length, writer);
     } catch (cause) {

@@ -11,7 +11,7 @@ import type { KubeClient } from "../../kube/rest.ts";
 import { silent } from "../../log/log.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { PodState } from "../claims/fence/fence-facts.ts";
-import { HoldIndex, placeKey } from "./hold-index.ts";
+import { HoldIndex } from "./hold-index.ts";
 import { Reassert } from "./reassert.ts";
 import type { KnownSandbox } from "./sandboxes.ts";
 
@@ -123,7 +123,7 @@ async function put(owner: Owner, more: object = {}): Promise<Hold> {
 }
 const round = (afterRestore = false, listed: Hold[] = []) =>
   reassert.round({
-    listed: new Map(listed.map((hold) => [placeKey({ namespace, domain, address }), hold])),
+    listed: listed.map((hold) => ({ namespace, hold })),
     afterRestore,
     signal,
   });

@@ -1,10 +1,11 @@
 // Which holds are taken for lost.
 import { expect, it } from "vitest";
 
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import { type Hold, type HoldNote, LedgerError } from "../../ipam/ledger.ts";
 import { silent } from "../../log/log.ts";
 import { parseAddress } from "../../net/address.ts";
-import { HoldIndex, type PlaceKey, placeKey } from "./hold-index.ts";
+import { HoldIndex } from "./hold-index.ts";
 import { Reassert } from "./reassert.ts";
 import type { KnownSandbox } from "./sandboxes.ts";
 
@@ -29,7 +30,7 @@ interface Given {
 }
 
 /** The places that are made again where the server has these, and what is vouched for. */
-async function made(listed: ReadonlyMap<PlaceKey, Hold>, given: Given = {}): Promise<string[]> {
+async function made(listed: readonly RecordedHold[], given: Given = {}): Promise<string[]> {
   const { moved = [], pod = "alive", afterRestore = false } = given;
   const taken: string[] = [];
   const take = async ({ domain, address, note }: { domain: string; address: unknown; note?: HoldNote }) => {
@@ -72,21 +73,21 @@ async function made(listed: ReadonlyMap<PlaceKey, Hold>, given: Given = {}): Pro
   return taken;
 }
 
-const listedAt = (at: typeof place | { namespace: string; domain: string; address: string }, who: Hold["owner"]) =>
-  new Map([
-    [
-      placeKey(at as never),
-      { domain: at.domain, address: parseAddress(at.address), owner: who, version: "o/7" } as Hold,
-    ],
-  ]);
+type Place = Omit<typeof place, "namespace" | "domain"> & {
+  readonly namespace: string;
+  readonly domain: Hold["domain"];
+};
+const listedAt = ({ namespace, domain, address }: Place, who: Hold["owner"], note?: HoldNote): RecordedHold[] => [
+  { namespace, hold: { domain, address: parseAddress(address), owner: who, version: "o/7", ...(note && { note }) } },
+];
 
 it("a hold that a migration moved to another place is not lost, and is not made again where it was", async () => {
-  expect(await made(new Map())).toEqual(["network: 10.0.0.1"]);
+  expect(await made([])).toEqual(["network: 10.0.0.1"]);
   expect(await made(listedAt(place, owner))).toEqual([]);
   const moved: string[] = [];
   expect(await made(listedAt({ ...place, namespace: "shop", domain: "network:blue" }, owner), { moved })).toEqual([]);
   expect(moved, "where it is made again if it is lost from there").toEqual(["shop network:blue 10.0.0.1"]);
-  const both = new Map([...listedAt({ ...place, domain: "network:blue" }, owner), ...listedAt(place, owner)]);
+  const both = [...listedAt({ ...place, domain: "network:blue" }, owner), ...listedAt(place, owner)];
   expect([await made(both, { moved }), moved.length]).toEqual([[], 1]);
   const other = { ...owner, uid: "v", name: "q", containerId: "e" };
   expect(await made(listedAt({ ...place, domain: "network:blue" }, other))).toEqual(["network: 10.0.0.1"]);
@@ -94,17 +95,15 @@ it("a hold that a migration moved to another place is not lost, and is not made 
 
 it("where a restored server has forgotten the pod, the daemon vouches for its sandbox, and does so again as long as it is there", async () => {
   const words = "vouched 900 1970-01-01T00:00:00.000Z";
-  expect(await made(new Map(), { pod: "gone" })).toEqual([]);
-  expect(await made(new Map(), { pod: "alive", afterRestore: true })).toEqual(["network: 10.0.0.1"]);
-  expect(await made(new Map(), { pod: "gone", afterRestore: true })).toEqual([`network: 10.0.0.1 ${words}`]);
-  const [[place1, hold]] = [...listedAt(place, owner)] as [[PlaceKey, Hold]];
-  const marked = new Map([[place1, { ...hold, note: { vouched: "900 earlier" } }]]);
+  expect(await made([], { pod: "gone" })).toEqual([]);
+  expect(await made([], { pod: "alive", afterRestore: true })).toEqual(["network: 10.0.0.1"]);
+  expect(await made([], { pod: "gone", afterRestore: true })).toEqual([`network: 10.0.0.1 ${words}`]);
+  const marked = listedAt(place, owner, { vouched: "900 earlier" });
   expect(await made(marked, { pod: "gone" })).toEqual([`10.0.0.1 ${words}`]);
 });
 
 it("a vouched hold that cannot be renewed keeps the daemon from nothing; a server that does not answer does", async () => {
-  const [[at, hold]] = [...listedAt(place, owner)] as [[PlaceKey, Hold]];
-  const marked = new Map([[at, { ...hold, note: { vouched: "900 earlier" } }]]);
+  const marked = listedAt(place, owner, { vouched: "900 earlier" });
   const refusal = new LedgerError("unavailable", "It is being deleted and waits for example.com/audit.");
   expect(await made(marked, { pod: "gone", refusal })).toEqual([]);
   const unknown = new LedgerError("outcome-unknown", "It did not answer.");

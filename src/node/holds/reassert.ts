@@ -1,27 +1,26 @@
-// Makes holds again that live sandboxes of this node use and the API server has lost: a restored etcd, a slip of kubectl.
-//
-// A sandbox lives from the answer of its ADD to its DEL, while its network namespace is the one that it had and no later sandbox
-// of the same pod is known for the interface. Promised: nothing is written where a hold is there; a hold of another owner is an
-// alarm (event, metric, a mark that `holdfast check` finds), and stays as it is. What the leader freed because the pod is gone
-// stays free: without its pod a hold is made again only after a restore, which may have forgotten the pod. Then this daemon
-// vouches for it while the sandbox is there; afterwards the leader has the last word. So it is with a claim: its pod may live on
+// Makes holds again that live sandboxes of this node use and the API server has lost: a restored etcd, a slip of kubectl. A
+// sandbox lives from the answer of its ADD to its DEL, while its network namespace is the one that it had and no later sandbox
+// of the pod is known for the interface. Promised: nothing is written where a hold is there; a hold of another owner is an
+// alarm (event, metric, a mark that `holdfast check` finds), and stays. What the leader freed because the pod is gone stays
+// free: without its pod a hold is made again only after a restore, which may have forgotten the pod. Then this daemon vouches
+// for it while the sandbox is there; afterwards the leader has the last word. So it is with a claim: its pod may live on
 // without the NIC, and the claim that was made anew for the NIC would get the old address beside its own.
 import { ObjectError as BadObject } from "../../api/error.ts";
 import { usedByAnnotation } from "../../api/holds/hold-marks.ts";
 import { isOffServer, mayLackMirror } from "../../api/holds/pod-uid.ts";
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import { type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { type ClaimOwner, describeOwner, ownerKey, sameContainer, sameOwner, succeeds } from "../../ipam/owner.ts";
-import { asError } from "../../kube/abort.ts";
 import { isApiError } from "../../kube/errors.ts";
-import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import { recordsOf } from "../../ledger/reservation/records.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { FenceFacts } from "../claims/fence/fence-facts.ts";
+import type { Tell } from "../context.ts";
 import type { DaemonOptions } from "../daemon-options.ts";
 import type { Ledgers } from "../pools/ledgers.ts";
 import type { PoolResolver } from "../pools/pool-resolver.ts";
 import type { Intents } from "../release/intents.ts";
-import { attachmentOf, type HoldIndex, namespaceOf, type PlaceKey, placeKey } from "./hold-index.ts";
+import { attachmentOf, type HoldIndex, placeKey, placeOf } from "./hold-index.ts";
 import { type HoldPlace, type KnownSandbox, type SandboxHold, sandboxHold, type Sandboxes } from "./sandboxes.ts";
 
 export interface ReassertOptions extends Pick<DaemonOptions, "client" | "node" | "cooldownMs" | "log"> {
@@ -38,13 +37,13 @@ export interface ReassertOptions extends Pick<DaemonOptions, "client" | "node" |
   readonly vouchMs: () => number;
   /** The wall clock. */
   readonly now: () => number;
-  readonly tell: (object: DeepReadonly<KubeObject>, type: "Warning", reason: string, message: string) => void;
+  readonly tell: Tell;
   readonly onMade: () => void;
 }
 
 export interface Round {
   /** What the server has of this node, perhaps a little while ago. */
-  readonly listed: ReadonlyMap<PlaceKey, Hold>;
+  readonly listed: readonly RecordedHold[];
   readonly afterRestore: boolean;
   readonly signal: AbortSignal;
 }
@@ -77,24 +76,27 @@ export class Reassert {
       else this.#made.delete(key);
     }
     const missing: { sandbox: KnownSandbox; hold: SandboxHold }[] = [];
-    const vouched: { sandbox: KnownSandbox; place: SandboxHold; hold: Hold }[] = [];
-    const byAddress = Map.groupBy(listed, ([, { address }]) => String(address));
+    const vouched: { sandbox: KnownSandbox; entry: RecordedHold }[] = [];
+    const byAddress = Map.groupBy(listed, ({ hold }) => String(hold.address));
     for (const known of sandboxes.all()) {
       if (intents.get(known) !== undefined) continue;
       if ((await sandboxes.isThere(known)) === false) {
         await sandboxes.forget(known);
         continue;
       }
-      const now = known.holds.map((hold) => asItIs(hold, byAddress.get(hold.address) ?? []));
-      const isMoved = now.some((each, i) => each !== undefined && each !== known.holds[i]);
-      const current = now.map((each, i) => each ?? known.holds[i]!);
-      const sandbox = isMoved ? await sandboxes.move(known, current) : known;
+      const now = known.holds.map((hold) => ownOf(hold, byAddress.get(hold.address) ?? []));
+      const isMoved = now.some((each, i) => each !== undefined && !isAt(each, known.holds[i]!));
+      const moved = () =>
+        known.holds.map((hold, i) =>
+          now[i] && !isAt(now[i], hold) ? sandboxHold(now[i].namespace, now[i].hold) : hold,
+        );
+      const sandbox = isMoved ? await sandboxes.move(known, moved()) : known;
       // Its DEL may have come meanwhile.
       if (sandbox === undefined) continue;
-      missing.push(...sandbox.holds.filter((_, i) => now[i] === undefined).map((hold) => ({ sandbox, hold })));
-      for (const place of now) {
-        const hold = place && listed.get(placeKey(place));
-        if (hold?.note?.vouched !== undefined) vouched.push({ sandbox, place: place!, hold });
+      for (const [i, hold] of sandbox.holds.entries()) {
+        const entry = now[i];
+        if (entry === undefined) missing.push({ sandbox, hold });
+        else if (entry.hold.note?.vouched !== undefined) vouched.push({ sandbox, entry });
       }
     }
     while (missing.length > 0 && !signal.aborted) {
@@ -102,11 +104,11 @@ export class Reassert {
       const failure = (await Promise.allSettled(works)).find((each) => each.status === "rejected");
       if (failure !== undefined) throw failure.reason;
     }
-    for (const { sandbox, place, hold } of vouched) await this.#vouchAgain(sandbox, place, hold, signal);
+    for (const { sandbox, entry } of vouched) await this.#vouchAgain(sandbox, entry, signal);
     signal.throwIfAborted();
   }
 
-  async #vouchAgain(sandbox: KnownSandbox, { namespace }: SandboxHold, hold: Hold, signal: AbortSignal): Promise<void> {
+  async #vouchAgain(sandbox: KnownSandbox, { namespace, hold }: RecordedHold, signal: AbortSignal): Promise<void> {
     const { domain, address, owner, version, note } = hold;
     if (this.#options.sandboxes.get(sandbox) !== sandbox) return;
     const change = { domain, address, owner: ownerKey(owner), version, note: { ...note, vouched: this.#vouch() } };
@@ -125,7 +127,7 @@ export class Reassert {
     const { address, domain } = where;
     const { containerId, interfaceName } = sandbox;
     const pod = `${sandbox.pod.namespace}/${sandbox.pod.name}`;
-    this.#options.log.error(words, { address, domain, pod, containerId, interfaceName, error: asError(error) });
+    this.#options.log.error(words, { address, domain, pod, containerId, interfaceName, error });
   }
 
   #vouch(): string {
@@ -225,7 +227,7 @@ export class Reassert {
   /** This node's daemon wrote it, for a sandbox that is over. */
   #isOver(place: HoldPlace, found: Hold, { listed }: Round): boolean {
     const attachment = attachmentOf(found);
-    const isListed = listed.get(placeKey(place))?.version === found.version;
+    const isListed = listed.some((each) => isAt(each, place) && each.hold.version === found.version);
     return isListed && attachment !== undefined && this.#options.sandboxes.get(attachment) === undefined;
   }
 
@@ -256,9 +258,8 @@ export class Reassert {
     const records = recordsOf(lost.domain, lost.namespace);
     // A slice's hold has no record of its own: this pod's has the mark then.
     const isInSlice = found.domain !== lost.domain;
-    const user = isInSlice
-      ? `${other} (${found.domain})`
-      : `pod ${namespace}/${name} (${interfaceName}) on node ${node}`;
+    const own = `pod ${namespace}/${name} (${interfaceName}) on node ${node}`;
+    const user = isInSlice ? `${other} (${found.domain})` : own;
     const body = { metadata: { annotations: { [usedByAnnotation]: user } } };
     const at = { namespace: lost.namespace, name: records.nameOf(found.address) };
     await client.patch(records.resource, at, { type: "merge", body }, { signal });
@@ -269,12 +270,15 @@ function conflictKey({ containerId, interfaceName }: KnownSandbox, { address }: 
   return `${containerId}/${interfaceName} ${address}`;
 }
 
-/** The hold itself where it is as remembered; as it is where it was moved (`holdfast migrate`); undefined where it is lost. */
-function asItIs(hold: SandboxHold, listed: readonly (readonly [PlaceKey, Hold])[]): SandboxHold | undefined {
-  const own = listed.filter(([, { owner }]) => sameOwner(owner, hold.owner) && sameContainer(owner, hold.owner));
-  if (own.some(([place]) => place === placeKey(hold))) return hold;
-  const [moved] = own;
-  return moved && sandboxHold(namespaceOf(moved[0]), moved[1]);
+/** As the server has it: where it is remembered, or moved from there (`holdfast migrate`); undefined where it is lost. */
+function ownOf(remembered: SandboxHold, listed: readonly RecordedHold[]): RecordedHold | undefined {
+  const isOwn = ({ owner }: Hold) => sameOwner(owner, remembered.owner) && sameContainer(owner, remembered.owner);
+  const own = listed.filter(({ hold }) => isOwn(hold));
+  return own.find((each) => isAt(each, remembered)) ?? own[0];
+}
+
+function isAt(entry: RecordedHold, place: HoldPlace): boolean {
+  return placeKey(placeOf(entry)) === placeKey(place);
 }
 
 /** The server may do it in a moment. */

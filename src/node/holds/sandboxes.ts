@@ -8,7 +8,6 @@
 import type { Attachment } from "../../cni/attachments.ts";
 import type { Hold, HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
-import { asError } from "../../kube/abort.ts";
 import type { Log } from "../../log/log.ts";
 import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
 import type { AddressPlace } from "./hold-index.ts";
@@ -107,9 +106,8 @@ export class Sandboxes {
     return this.#seen;
   }
 
-  async note(seen: SeenVersions): Promise<void> {
-    this.#seen = seen;
-    await this.#append({ op: "seen", seen });
+  note(seen: SeenVersions): Promise<void> {
+    return this.#append({ op: "seen", seen });
   }
 
   all(): KnownSandbox[] {
@@ -143,24 +141,21 @@ export class Sandboxes {
     } catch (error) {
       const words =
         "a sandbox could not be remembered: if the API server loses its hold, the address may be given again";
-      log.warn(words, { containerId, interfaceName, error: asError(error) });
+      log.warn(words, { containerId, interfaceName, error });
     }
   }
 
   /** Its holds are elsewhere now. Undefined: it is not known any more. */
   async move(sandbox: KnownSandbox, holds: readonly SandboxHold[]): Promise<KnownSandbox | undefined> {
     if (this.get(sandbox) !== sandbox) return undefined;
-    const record = { op: "add", sandbox: { ...sandbox, holds } } as const;
-    this.#read(record);
-    await this.#append(record);
-    return record.sandbox;
+    const moved = { ...sandbox, holds };
+    await this.#append({ op: "add", sandbox: moved });
+    return moved;
   }
 
   async forget(attachment: Attachment): Promise<void> {
-    const record = { op: "gone", key: attachmentKey(attachment) } as const;
-    if (!this.#known.has(record.key)) return;
-    this.#read(record);
-    await this.#append(record);
+    const key = attachmentKey(attachment);
+    if (this.#known.has(key)) await this.#append({ op: "gone", key });
   }
 
   /** Undefined: nobody can tell, since its namespace could not be seen when the address was given. */
@@ -197,11 +192,13 @@ export class Sandboxes {
     return undefined;
   }
 
+  /** In force at once, on the disk when it resolves; what cannot be written is said. */
   async #append(record: SandboxRecord): Promise<void> {
+    this.#read(record);
     try {
       await this.#file.append(record);
     } catch (error) {
-      this.#options.log.warn("the file of sandboxes could not be written", { error: asError(error) });
+      this.#options.log.warn("the file of sandboxes could not be written", { error });
     }
   }
 

@@ -1,15 +1,12 @@
 // Whether the API server's history went on since this daemon heard from it last, or was cut: an etcd that was restored from an
-// older snapshot has forgotten holds that live sandboxes use, and whoever takes an address first would get theirs.
-//
-// The sign is a resourceVersion. A version that is lower than one before is a restore; so is one that is higher by more than a
-// server writes in a day (`etcdutl snapshot restore --bump-revision` adds a thousand million). Versions are compared within a
-// kind, as Kubernetes promises. The highest are on the node's disk, for a restore while the daemon is away. Others may have
-// written as much again since a restore; so whoever lost the connection also asks for what this node wrote last (hold-loader.ts),
-// and a renewal of the node's Lease meets the one before.
-//
-// After a restore every daemon makes again what it holds, and hands out nothing of shared ranges for the settle time, so that the
-// others can do the same. Each of them notices within seconds of the server's return; thousands that write at once are slower
-// together: 20 ms more for each. Until that is over the disk keeps the old versions: a restarted daemon notices it again.
+// older snapshot has forgotten holds that live sandboxes use, and whoever takes an address first would get theirs. The sign is
+// a resourceVersion lower than one before, or higher by more than a server writes in a day (`etcdutl snapshot restore
+// --bump-revision` adds a thousand million), within a kind, as Kubernetes promises. The highest are on the node's disk, for a
+// restore while the daemon is away. Others may have written as much again since; so whoever lost the connection also asks for
+// what this node wrote last (hold-loader.ts), and a renewal of the node's Lease meets the one before.
+// After a restore every daemon makes again what it holds, and hands out nothing of shared ranges for the settle time, so that
+// the others can too. Each notices within seconds of the server's return; thousands that write at once are slower together:
+// 20 ms more for each. Until that is over the disk keeps the old versions: a restarted daemon notices it again.
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { deadline } from "../../kube/clock.ts";
 import type { DaemonOptions } from "../daemon-options.ts";

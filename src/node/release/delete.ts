@@ -21,20 +21,26 @@ export async function del(
   signal: AbortSignal,
   isKept = false,
 ): Promise<void> {
-  const { containerId, interfaceName } = invocation;
-  const about = { pod: podText(invocation), containerId, interfaceName };
+  const { containerId, interfaceName, args } = invocation;
+  const about = { pod: `${args.podNamespace}/${args.podName}`, containerId, interfaceName };
   if (containerId === "" || interfaceName === "") {
     const words = "a DEL does not say which interface of which container it is about: nothing is freed by it";
     return parts.log.warn(words, { pod: about.pod });
   }
   const loaded = await configIn(parts, "DEL", text);
+  const isKnown = () => parts.held.ofAttachment(invocation).length > 0 || parts.intents.get(invocation) !== undefined;
   await parts.attachments.delete(invocation, signal, async () => {
     await parts.sandboxes.forget(invocation);
     const intent = intentOf(parts, invocation, loaded);
-    const isKnown = parts.held.ofAttachment(invocation).length > 0 || parts.intents.get(invocation) !== undefined;
-    if (await releaseSliced(parts, invocation, loaded, signal)) return;
-    const isOver = parts.gone.get(attachmentKey(invocation)) !== undefined && !isKnown;
-    if (isOver) return;
+    const wasKnown = isKnown();
+    const freedHere = await releaseSliced(parts, intent, signal);
+    // Where releases may be written, all that is held is known; else the number of ranges says it.
+    const isAll = parts.mayRelease() || freedHere >= (loaded?.config.ranges.length ?? Number.POSITIVE_INFINITY);
+    if (freedHere > 0 && isAll && !isKnown()) {
+      parts.gone.set(attachmentKey(invocation), true);
+      return parts.log.info("released", { ...about, freed: freedHere });
+    }
+    if (parts.gone.get(attachmentKey(invocation)) !== undefined && !wasKnown) return undefined;
     try {
       if (isKept) throw new Error("the plugin kept it while no daemon answered");
       using start = deadline(parts.clock, startMs, signal);
@@ -46,33 +52,21 @@ export async function del(
       const freed = await parts.releases.release(whole, limit.signal);
       await parts.intents.remove(invocation);
       parts.gone.set(attachmentKey(invocation), true);
-      parts.log.info("released", { ...about, freed });
+      return parts.log.info("released", { ...about, freed });
     } catch (error) {
       await parts.intents.add(intent);
       parts.log.warn("the release is recorded and follows", { ...about, error });
-      parts.wake();
+      return parts.wake();
     }
   });
 }
 
-/** Gives back what comes from slices, by one fsync; throws where the disk fails. True: the sandbox holds nothing else. */
-async function releaseSliced(
-  parts: DaemonContext,
-  invocation: AttachmentInvocation,
-  loaded: LoadedConfig | undefined,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const own = parts.sliced.ofAttachment(invocation);
-  if (own.length === 0) return false;
-  const cooldownMs = loaded?.config.cooldownMs ?? parts.cooldownMs;
-  for (const entry of own) await parts.releases.free(entry, { attachment: invocation, cooldownMs, signal });
-  const isAll = parts.mayRelease() || own.length >= (loaded?.config.ranges.length ?? Number.POSITIVE_INFINITY);
-  const isMore = parts.held.ofAttachment(invocation).length > 0 || parts.intents.get(invocation) !== undefined;
-  if (!isAll || isMore) return false;
-  parts.gone.set(attachmentKey(invocation), true);
-  const { containerId, interfaceName } = invocation;
-  parts.log.info("released", { pod: podText(invocation), containerId, interfaceName, freed: own.length });
-  return true;
+/** Gives back what comes from slices, by one fsync; throws where the disk fails. Answers how many. */
+async function releaseSliced(parts: DaemonContext, intent: Intent, signal: AbortSignal): Promise<number> {
+  const own = parts.sliced.ofAttachment(intent);
+  const { cooldownMs } = intent;
+  for (const entry of own) await parts.releases.free(entry, { attachment: intent, cooldownMs, signal });
+  return own.length;
 }
 
 function intentOf(parts: DaemonContext, invocation: AttachmentInvocation, loaded: LoadedConfig | undefined): Intent {
@@ -97,8 +91,4 @@ function poolsToSearch({ poolNamespace: namespace }: DaemonContext, { config }: 
     naming,
     protectsOverlaps,
   }));
-}
-
-function podText({ args }: AttachmentInvocation): string {
-  return `${args.podNamespace}/${args.podName}`;
 }

@@ -36,10 +36,13 @@ export interface Intent extends Attachment {
 type IntentRecord = { readonly op: "add"; readonly intent: Intent } | { readonly op: "done"; readonly key: string };
 
 export function joinIntents(a: Intent, b: Intent): Intent {
-  const join = <T>(first: readonly T[], second: readonly T[]): T[] => [
-    ...new Map([...first, ...second].map((each) => [JSON.stringify(each), each])).values(),
-  ];
-  return { ...a, targets: join(a.targets, b.targets), pools: join(a.pools, b.pools), cooldownMs: b.cooldownMs };
+  const join = <T>(...some: readonly T[]) => [...new Map(some.map((each) => [JSON.stringify(each), each])).values()];
+  return {
+    ...a,
+    targets: join(...a.targets, ...b.targets),
+    pools: join(...a.pools, ...b.pools),
+    cooldownMs: b.cooldownMs,
+  };
 }
 
 /** A node has some hundred pods; 10,000 sandboxes torn down while the API server is away are days of crash loops, 5 MB. */
@@ -89,12 +92,8 @@ export class Intents {
   async add(intent: Intent): Promise<void> {
     const key = attachmentKey(intent);
     const known = this.#pending.get(key);
-    if (known === undefined && this.#pending.size >= maxPending) {
-      throw new JournalError(
-        "full",
-        `${maxPending} releases wait in ${this.#file.path} already: bring the API server back first.`,
-      );
-    }
+    const full = `${maxPending} releases wait in ${this.#file.path} already: bring the API server back first.`;
+    if (known === undefined && this.#pending.size >= maxPending) throw new JournalError("full", full);
     const whole = known === undefined ? intent : joinIntents(known, intent);
     this.#pending.set(key, whole);
     await this.#append({ op: "add", intent: whole }, key, known);

@@ -23,9 +23,8 @@ export async function rollBack(addition: Addition, { taken, failures = [], withd
   using limit = deadline(parts.clock, rollBackMs);
   const { signal } = limit;
   const fresh = taken.filter(({ isNew }) => isNew);
-  const results = await Promise.allSettled(
-    fresh.map((each) => parts.releases.free(each, { attachment: invocation, cooldownMs: 0, signal })),
-  );
+  const options = { attachment: invocation, cooldownMs: 0, signal };
+  const results = await Promise.allSettled(fresh.map((each) => parts.releases.free(each, options)));
   const stuck = fresh
     .filter((_, index) => results[index]!.status === "rejected")
     .map(({ namespace, hold: { domain }, share: { owner } }) => ({ namespace, domain, owner }));

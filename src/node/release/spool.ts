@@ -67,10 +67,8 @@ export class Spool {
   async settled(attachment: Attachment, signal: AbortSignal): Promise<void> {
     if (!this.#names().some((name) => name.endsWith(".del"))) return;
     const left = await orAborted(this.#sweep(), signal);
-    if (!left.has(attachmentKey(attachment))) return;
-    throw later(
-      `a DEL of the same sandbox waits in ${this.#options.folder} and cannot be done: look at the daemon's log, and at the disk.`,
-    );
+    const what = `a DEL of the same sandbox waits in ${this.#options.folder} and cannot be done`;
+    if (left.has(attachmentKey(attachment))) throw later(`${what}: look at the daemon's log, and at the disk.`);
   }
 
   #names(): string[] {
@@ -82,22 +80,19 @@ export class Spool {
   }
 
   #sweep(): Promise<Left> {
-    this.#next ??= this.#running.then(() => {
+    return (this.#next ??= this.#running.then(() => {
       this.#next = undefined;
       const pass = this.#pass();
       this.#running = pass;
       return pass;
-    });
-    return this.#next;
+    }));
   }
 
   async #pass(): Promise<Left> {
     const { log, folder } = this.#options;
     const names = this.#names().sort();
-    if (names.length >= spoolLimitFiles)
-      log.error("the spool was full: further DELs were answered and not kept; the leader collects what they were for", {
-        folder,
-      });
+    const full = "the spool was full: further DELs were answered and not kept; the leader collects what they were for";
+    if (names.length >= spoolLimitFiles) log.error(full, { folder });
     const left = new Set<AttachmentKey>();
     for (let at = 0; at < names.length; at += batch)
       await Promise.all(names.slice(at, at + batch).map((name) => this.#one(name, left)));
@@ -120,7 +115,7 @@ export class Spool {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return; // gone meanwhile
       if (attachment !== undefined) left.add(attachmentKey(attachment));
       const isForeign = [Foreign, FrameError, CniError].some((kind) => error instanceof kind);
-      if (attachment === undefined && isForeign && (await removed(path))) onTaken("discarded");
+      if (attachment === undefined && isForeign && (await isRemoved(path))) onTaken("discarded");
       else if (this.#told.has(name)) return;
       else this.#told.add(name);
       log.warn(isForeign ? "a file in the spool is no DEL" : "a DEL in the spool has to wait", { path, error });
@@ -160,9 +155,7 @@ function notALink(error: unknown): never {
   throw (error as NodeJS.ErrnoException).code === "ELOOP" ? new Foreign("it is a link") : error;
 }
 
-async function removed(path: string): Promise<boolean> {
-  return unlink(path).then(
-    () => true,
-    () => false,
-  );
-}
+const isRemoved = (path: string) =>
+  unlink(path)
+    .then(() => true)
+    .catch(() => false);

@@ -1,8 +1,9 @@
 // CHECK: what this sandbox holds, as an ADD would answer it now, against what the runtime believes. The ledger is asked, one
-// read for each address. Where the API server does not answer, the daemon's memory must do: CRI-O hands a failed CHECK on as a
-// pod without a network (cri-o/ocicni pull request 36); containerd asks for none (containerd issue 13332).
+// read for each address. Where the API server does not answer, the daemon's memory must do: CRI-O hands a failed CHECK on as
+// a pod without a network (cri-o/ocicni pull request 36); containerd asks for none (containerd issue 13332).
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import { answerOf } from "../../cni/answer.ts";
+import type { Attachment } from "../../cni/attachments.ts";
 import { assertUnchanged } from "../../cni/check.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
@@ -68,29 +69,24 @@ async function heldByPod(parts: DaemonContext, invocation: AttachmentInvocation,
 }
 
 /** What the ledger has there now; nothing where it is not this sandbox's. */
-async function current(
-  { holdAt, clock, log }: DaemonContext,
-  { containerId, interfaceName }: AttachmentInvocation,
-  entry: RecordedHold,
-  signal: AbortSignal,
-): Promise<RecordedHold[]> {
+async function current(parts: DaemonContext, attachment: Attachment, entry: RecordedHold, signal: AbortSignal) {
   const { namespace, hold } = entry;
   const { domain, address } = hold;
   try {
-    using limit = deadline(clock, askMs, signal);
-    const found = await holdAt({ namespace, domain, address: String(address) }, limit.signal);
+    using limit = deadline(parts.clock, askMs, signal);
+    const found = await parts.holdAt({ namespace, domain, address: String(address) }, limit.signal);
     const isOurs = found !== undefined && sameOwner(found.owner, hold.owner) && sameContainer(found.owner, hold.owner);
     return isOurs ? [{ namespace, hold: found }] : [];
   } catch (error) {
     signal.throwIfAborted();
-    log.warn("CHECK goes by what is remembered: the API server does not answer", { containerId, interfaceName, error });
+    const { containerId, interfaceName } = attachment;
+    const words = "CHECK goes by what is remembered: the API server does not answer";
+    parts.log.warn(words, { containerId, interfaceName, error });
     return [entry];
   }
 }
 
 function missing({ containerId, interfaceName }: AttachmentInvocation, range: string): CniError {
-  return new CniError(
-    errorCodes.checkFailed,
-    `the interface ${interfaceName} of the container ${containerId} holds no address of ${range}: delete the pod, so that it is set up anew.`,
-  );
+  const what = `the interface ${interfaceName} of the container ${containerId} holds no address of ${range}`;
+  return new CniError(errorCodes.checkFailed, `${what}: delete the pod, so that it is set up anew.`);
 }

@@ -1,10 +1,11 @@
-// Parsed configurations, by their text: the same network comes with every pod, and parsing is most of a request's own time.
+// Parsed configurations, by their text: the same network comes with every pod, and parsing is most of a request's time.
 import { type Parsed, parseIpamConfig } from "../../cni/config/ipam-config.ts";
 import { type NetworkConfig, parseNetwork } from "../../cni/config/network.ts";
 import type { Persistence } from "../../cni/config/persistence.ts";
 import { Recent } from "../../kube/cache/recent.ts";
 import type { Log } from "../../log/log.ts";
-import type { FlatFiles } from "./flat-file.ts";
+import type { DaemonContext } from "../context.ts";
+import type { FindFlatFile } from "./flat-file.ts";
 
 export interface LoadedConfig extends Parsed {
   readonly network: NetworkConfig;
@@ -14,39 +15,37 @@ export interface LoadedConfig extends Parsed {
 /** A cluster has some hundred networks; prevResult and runtimeConfig make a text differ per pod, so old ones must leave. */
 const maxCached = 512;
 
-export class Configs {
-  readonly #files: Pick<FlatFiles, "find">;
-  readonly #log: Log;
-  /** Text of the `ipam` object with name, version, what stands beside it, and the flat file's stamp -> the parsed one. */
-  readonly #parsed = new Recent<Parsed>(maxCached);
-
-  constructor(files: Pick<FlatFiles, "find">, log: Log) {
-    this.#files = files;
-    this.#log = log;
-  }
-
+export interface Configs {
   /** Throws CniError: code 6 for what is no JSON, 7 for what is wrong, 5 where the flat file cannot be read. */
-  async load(text: string): Promise<LoadedConfig> {
-    const network = parseNetwork(text);
-    const inline = network.ipam["configuration_path"];
-    const file = await this.#files.find(typeof inline === "string" ? inline : "");
-    const { cniVersion, name, ipam, overlay, persistence, declaresIps } = network;
-    const key = JSON.stringify([cniVersion, name, ipam, overlay, persistence, declaresIps, file?.stamp]);
-    const known = this.#parsed.get(key);
-    if (known !== undefined) return { ...known, network, persistence };
-    const parsed = parseIpamConfig(network, file);
-    this.#parsed.set(key, parsed);
-    for (const { message } of [...parsed.notices, ...parsed.warnings]) this.#log.warn(message, { network: name });
-    return { ...parsed, network, persistence };
-  }
+  load(text: string): Promise<LoadedConfig>;
+}
+
+export function configsOf(findFile: FindFlatFile, log: Log): Configs {
+  /** Text of the `ipam` object with name, version, what stands beside it, and the flat file's stamp -> the parsed one. */
+  const cache = new Recent<Parsed>(maxCached);
+  return {
+    async load(text) {
+      const network = parseNetwork(text);
+      const inline = network.ipam["configuration_path"];
+      const file = await findFile(typeof inline === "string" ? inline : "");
+      const { cniVersion, name, ipam, overlay, persistence, declaresIps } = network;
+      const key = JSON.stringify([cniVersion, name, ipam, overlay, persistence, declaresIps, file?.stamp]);
+      const known = cache.get(key);
+      if (known !== undefined) return { ...known, network, persistence };
+      const parsed = parseIpamConfig(network, file);
+      cache.set(key, parsed);
+      for (const { message } of [...parsed.notices, ...parsed.warnings]) log.warn(message, { network: name });
+      return { ...parsed, network, persistence };
+    },
+  };
 }
 
 /** For commands that work with whatever they get: undefined where the configuration cannot be read. */
 export async function configIn(
-  { configs, log }: { readonly configs: Configs; readonly log: Log },
+  { configs, log }: Pick<DaemonContext, "configs" | "log">,
   command: string,
   text: string,
-): Promise<LoadedConfig | undefined> {
+) {
   try {
     return await configs.load(text);
   } catch (error) {

@@ -9,8 +9,8 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { CniError } from "../../cni/error.ts";
 import { maxConfigBytes } from "../../cni/json.ts";
 import { silent } from "../../log/log.ts";
-import { Configs } from "./configurations.ts";
-import { type Disk, FlatFiles, realDisk } from "./flat-file.ts";
+import { configsOf } from "./configurations.ts";
+import { type Disk, flatFiles, realDisk } from "./flat-file.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-flat-")));
 const allowed = join(root, "net.d");
@@ -60,7 +60,7 @@ describe("the disk", () => {
 
 describe("a network's configuration_path", () => {
   const loader = (disk: Disk = realDisk, now = () => 0) => {
-    const configs = new Configs(new FlatFiles({ disk, folders: [allowed], now }), silent);
+    const configs = configsOf(flatFiles({ disk, folders: [allowed], now }), silent);
     return async (path: string) => {
       const ipam = { type: "holdfast", configuration_path: path, range: "10.0.0.0/24" };
       const { config } = await configs.load(JSON.stringify({ cniVersion: "1.0.0", name: "t", type: "macvlan", ipam }));

@@ -39,75 +39,62 @@ export const realDisk: Disk = {
   },
 };
 
-export interface FlatFilesOptions {
+interface StampedFile extends FlatFile {
+  readonly stamp: string;
+}
+
+/** Given the inline `configuration_path`. Undefined where none exists, which is fine. Code 7 for a path that is not allowed, 5 for what cannot be read. */
+export type FindFlatFile = (configurationPath: string) => Promise<StampedFile | undefined>;
+
+export interface FlatFileOptions {
   readonly disk: Disk;
   readonly folders: readonly string[];
   /** Monotonic. */
   readonly now: () => number;
 }
 
-export interface StampedFile extends FlatFile {
-  readonly stamp: string;
-}
-
-type Look = { readonly untilMs: number; readonly file: Promise<StampedFile | undefined> };
-
 /** Requests come by the hundred in a second, and administrators edit by hand. */
 const freshMs = 1000;
 /** A handful of networks have one of their own; who makes up more pays with reading. */
 const maxKept = 64;
 
-export class FlatFiles {
-  readonly #options: FlatFilesOptions;
+export function flatFiles(options: FlatFileOptions): FindFlatFile {
   /** `configuration_path` -> what was found last. */
-  readonly #looks = new Recent<Look>(maxKept);
-
-  constructor(options: FlatFilesOptions) {
-    this.#options = options;
-  }
-
-  /** `configurationPath` is the inline one. Undefined where none exists, which is fine. Code 7 for a path that is not allowed, 5 for what cannot be read. */
-  find(configurationPath: string): Promise<StampedFile | undefined> {
-    const nowMs = this.#options.now();
-    const known = this.#looks.get(configurationPath);
+  const looks = new Recent<{ readonly untilMs: number; readonly file: Promise<StampedFile | undefined> }>(maxKept);
+  return (configurationPath) => {
+    const nowMs = options.now();
+    const known = looks.get(configurationPath);
     if (known !== undefined && nowMs < known.untilMs) return known.file;
-    const file = this.#find(configurationPath);
+    const file = find(options, configurationPath);
     file.catch(() => {}); // whoever waits is told
-    this.#looks.set(configurationPath, { untilMs: nowMs + freshMs, file });
+    looks.set(configurationPath, { untilMs: nowMs + freshMs, file });
     return file;
-  }
+  };
+}
 
-  async #find(configurationPath: string): Promise<StampedFile | undefined> {
-    const { folders } = this.#options;
-    if (configurationPath !== "" && !isBelow(resolve("/", configurationPath), folders)) {
-      throw new CniError(
-        errorCodes.badConfiguration,
-        `ipam.configuration_path is ${show(configurationPath)}: files are read below ${folders.join(", ")} only; put it there, ` +
-          "or let an administrator name its folder (--configuration-folders of the daemon).",
-      );
-    }
-    for (const path of flatFilePaths(configurationPath)) {
-      const file = await this.#read(path, path === configurationPath ? folders : [...folders, resolve(path, "../..")]);
-      if (file !== undefined) return file;
-    }
-    return undefined;
+async function find({ disk, folders }: FlatFileOptions, configurationPath: string): Promise<StampedFile | undefined> {
+  if (configurationPath !== "" && !isBelow(resolve("/", configurationPath), folders)) {
+    const what = `ipam.configuration_path is ${show(configurationPath)}: files are read below ${folders.join(", ")} only`;
+    const remedy = "put it there, or let an administrator name its folder (--configuration-folders of the daemon)";
+    throw new CniError(errorCodes.badConfiguration, `${what}; ${remedy}.`);
   }
+  for (const path of flatFilePaths(configurationPath)) {
+    const file = await read(disk, path, path === configurationPath ? folders : [...folders, resolve(path, "../..")]);
+    if (file !== undefined) return file;
+  }
+  return undefined;
+}
 
-  async #read(path: string, folders: readonly string[]): Promise<StampedFile | undefined> {
-    const bytes = await this.#options.disk.read(path, folders, maxConfigBytes + 1).catch((cause: unknown) => {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new CniError(errorCodes.ioFailure, `the flat file ${path} cannot be read: ${reason}.`, { cause });
-    });
-    if (bytes === undefined) return undefined;
-    if (bytes.length > maxConfigBytes) {
-      throw new CniError(
-        errorCodes.ioFailure,
-        `the flat file ${path} has more than ${maxConfigBytes} bytes: shorten it.`,
-      );
-    }
-    const stamp = `${path} ${createHash("sha256").update(bytes).digest("hex")}`;
-    return { path, text: new TextDecoder().decode(bytes), stamp };
-  }
+async function read(disk: Disk, path: string, folders: readonly string[]): Promise<StampedFile | undefined> {
+  const bytes = await disk.read(path, folders, maxConfigBytes + 1).catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new CniError(errorCodes.ioFailure, `the flat file ${path} cannot be read: ${reason}.`, { cause });
+  });
+  if (bytes === undefined) return undefined;
+  const tooLong = `the flat file ${path} has more than ${maxConfigBytes} bytes: shorten it.`;
+  if (bytes.length > maxConfigBytes) throw new CniError(errorCodes.ioFailure, tooLong);
+  const stamp = `${path} ${createHash("sha256").update(bytes).digest("hex")}`;
+  return { path, text: new TextDecoder().decode(bytes), stamp };
 }
 
 function isBelow(path: string, folders: readonly string[]): boolean {

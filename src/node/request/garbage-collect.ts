@@ -3,7 +3,7 @@
 // ranges (definitions in two namespaces are often called alike), and no request is working on it.
 import { formatDomain, isSliceDomain } from "../../api/pools/domain.ts";
 import { poolNamesToRead } from "../../api/pools/pool-name.ts";
-import { parseValidAttachments } from "../../cni/attachments.ts";
+import { type Attachment, parseValidAttachments } from "../../cni/attachments.ts";
 import type { IpamConfig } from "../../cni/config/ipam-config.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { parseKey } from "../../kube/meta.ts";
@@ -21,18 +21,14 @@ export async function collect(parts: DaemonContext, text: string, signal: AbortS
   if (loaded === undefined || valid === undefined) return;
   if (!parts.sliced.isWhole(loaded.config)) await parts.assertReady(signal);
   using look = parts.sliced.look();
+  const { config } = loaded;
+  const isOurs = (hold: Hold) => networkOf(hold.note?.why) === config.name && isFrom(parts, config, hold, look);
+  const isStale = (of: Attachment) => !valid.has(attachmentKey(of)) && !parts.attachments.isBusy(of);
   const stale = [...parts.held.all(), ...parts.sliced.all()].flatMap((entry) => {
     const attachment = attachmentOf(entry.hold);
-    const isOurs =
-      networkOf(entry.hold.note?.why) === loaded.config.name && isFrom(parts, loaded.config, entry.hold, look);
-    const isStale =
-      attachment !== undefined &&
-      isOurs &&
-      !valid.has(attachmentKey(attachment)) &&
-      !parts.attachments.isBusy(attachment);
-    return isStale ? [{ entry, attachment }] : [];
+    return attachment !== undefined && isOurs(entry.hold) && isStale(attachment) ? [{ entry, attachment }] : [];
   });
-  const cooldownMs = loaded.config.cooldownMs ?? parts.cooldownMs;
+  const cooldownMs = config.cooldownMs ?? parts.cooldownMs;
   for (const { entry, attachment } of stale) {
     await parts.attachments.delete(attachment, signal, async () => {
       // Else its hold would be made again.
@@ -40,9 +36,8 @@ export async function collect(parts: DaemonContext, text: string, signal: AbortS
       return parts.releases.free(entry, { attachment, cooldownMs, signal });
     });
     const { owner, address } = entry.hold;
-    const pod = `${owner.namespace}/${owner.name}`;
-    const what = { pod, ...attachment, address: String(address), network: loaded.config.name };
-    parts.log.info("collected, the runtime does not list it", what);
+    const what = { pod: `${owner.namespace}/${owner.name}`, ...attachment, address: String(address) };
+    parts.log.info("collected, the runtime does not list it", { ...what, network: config.name });
   }
 }
 
@@ -62,7 +57,6 @@ function isFrom(parts: DaemonContext, config: IpamConfig, hold: Hold, sliced: Sl
   // Without a pool it was asked for by number, and is in none of the ranges.
   if (note?.pool === undefined) return domain === formatDomain({ scope: "network", network: config.networkName });
   const { namespace = "", name } = parseKey(note.pool);
-  return poolsOf(config, namespace, sliced).some(({ identity, naming }) =>
-    poolNamesToRead(identity, naming).includes(name),
-  );
+  const pools = poolsOf(config, namespace, sliced);
+  return pools.some(({ identity, naming }) => poolNamesToRead(identity, naming).includes(name));
 }

@@ -45,15 +45,12 @@ export function makeHandler(parts: DaemonContext, observe: Observe) {
 const known: ReadonlySet<string> = new Set(commands);
 
 /** Nothing where the specification wants silence. */
-async function answer(
-  parts: DaemonContext,
-  { environment, stdin }: Request,
-  signal: AbortSignal,
-): Promise<object | void> {
-  const invocation = parseInvocation(environment);
-  const text = textOf(stdin, invocation);
-  if (invocation.command === "VERSION") return versionReply(versionIn(text));
+async function answer(parts: DaemonContext, request: Request, signal: AbortSignal): Promise<object | void> {
+  const invocation = parseInvocation(request.environment);
+  const text = textOf(request.stdin, invocation);
   switch (invocation.command) {
+    case "VERSION":
+      return versionReply(versionIn(text));
     case "ADD":
       await parts.spool.settled(invocation, signal);
       return add(parts, invocation, text, signal);

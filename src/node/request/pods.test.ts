@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { Cache } from "../../kube/cache/store.ts";
 import type { KubeObject } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { Pods } from "./pods.ts";
+import { podsOf } from "./pods.ts";
 
 const signal = new AbortController().signal;
 const made = (uid: string): KubeObject => ({ metadata: { namespace: "d", name: "web-0", uid } });
@@ -13,7 +13,7 @@ const made = (uid: string): KubeObject => ({ metadata: { namespace: "d", name: "
 function source() {
   const client = { get: () => Promise.resolve(made("new")) } as unknown as KubeClient;
   const cache = { get: () => made("old") } as unknown as Cache<KubeObject>;
-  return new Pods(client, cache);
+  return podsOf(client, cache);
 }
 
 it.each([

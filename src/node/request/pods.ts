@@ -3,7 +3,6 @@ import { isPodOf, mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { pods } from "../../cluster/resources.ts";
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { selectionOf } from "../../cni/selection.ts";
-import { asError } from "../../kube/abort.ts";
 import type { Cache } from "../../kube/cache/store.ts";
 import { deadline } from "../../kube/clock.ts";
 import { lookUp } from "../../kube/look-up.ts";
@@ -27,25 +26,23 @@ export interface PodQuery extends ObjectName {
   readonly isFresh?: boolean;
 }
 
-export class Pods {
-  readonly #client: KubeClient;
-  readonly #cache: Cache<KubeObject>;
-
-  constructor(client: KubeClient, cache: Cache<KubeObject>) {
-    this.#client = client;
-    this.#cache = cache;
-  }
-
+export interface Pods {
   /**
-   * The informer may be a moment behind the kubelet, so a pod that it lacks is asked for. So is one without a UID: under the UID
-   * of a namesake that is gone, the hold would be collected with it. Throws the client's error; undefined: no such pod.
+   * The informer may be a moment behind the kubelet, so a pod that it lacks is asked for. So is one without a UID: under the
+   * UID of a namesake that is gone, the hold would be collected with it. Throws the client's error; undefined: no such pod.
    */
-  async find({ namespace, name, uid, isFresh = false }: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined> {
-    const cached = this.#cache.get(`${namespace}/${name}`);
-    if (cached !== undefined && uid !== "" && !isFresh && isPodOf(cached.metadata, uid)) return factsOf(cached);
-    const pod = await lookUp(this.#client, pods, { namespace, name }, { signal });
-    return pod !== undefined && isPodOf(pod.metadata, uid) ? factsOf(pod) : undefined;
-  }
+  find(query: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined>;
+}
+
+export function podsOf(client: KubeClient, cache: Cache<KubeObject>): Pods {
+  return {
+    async find({ namespace, name, uid, isFresh = false }, signal) {
+      const cached = cache.get(`${namespace}/${name}`);
+      if (cached !== undefined && uid !== "" && !isFresh && isPodOf(cached.metadata, uid)) return factsOf(cached);
+      const pod = await lookUp(client, pods, { namespace, name }, { signal });
+      return pod !== undefined && isPodOf(pod.metadata, uid) ? factsOf(pod) : undefined;
+    },
+  };
 }
 
 function factsOf(pod: DeepReadonly<KubeObject>): PodFacts {
@@ -79,21 +76,20 @@ export async function podOf(
   if (namespace === "" || name === "") return undefined;
   const isOwn = config.poolNamespace === "nad";
   const mustKnow = parts.isolation.isolated || config.sticky !== "none" || persistence.isAllowed || isOwn;
+  const query = { namespace, name, uid };
   if (!parts.sliced.isWhole(config) || mustKnow) {
-    const pod = await parts.pods.find({ namespace, name, uid }, signal);
+    const pod = await parts.pods.find(query, signal);
     // An interface that was plugged into a running pod a moment ago may not have come to the informer yet.
     const isNew = isOwn && pod !== undefined && selectionOf(pod, interfaceName) === undefined;
-    return isNew ? parts.pods.find({ namespace, name, uid, isFresh: true }, signal) : pod;
+    return isNew ? parts.pods.find({ ...query, isFresh: true }, signal) : pod;
   }
   try {
     using limit = deadline(parts.clock, awayMs, signal);
-    return await parts.pods.find({ namespace, name, uid }, limit.signal);
+    return await parts.pods.find(query, limit.signal);
   } catch (error) {
     signal.throwIfAborted();
-    parts.log.warn("the pod cannot be asked for; it gets its address without what its annotations may say", {
-      pod: `${namespace}/${name}`,
-      error: asError(error),
-    });
+    const words = "the pod cannot be asked for; it gets its address without what its annotations may say";
+    parts.log.warn(words, { pod: `${namespace}/${name}`, error });
     return undefined;
   }
 }

@@ -100,9 +100,8 @@ export class SocketServer {
         const request = reader.push(chunk);
         if (request !== undefined) begin(() => this.#serve(socket, request));
       } catch (error) {
-        begin(async () =>
-          refusal(error instanceof FrameError ? errorCodes.badEncoding : errorCodes.tryAgainLater, error),
-        );
+        const code = error instanceof FrameError ? errorCodes.badEncoding : errorCodes.tryAgainLater;
+        begin(async () => refusal(code, error));
       }
     });
     socket.on("end", () => {
@@ -129,15 +128,12 @@ export class SocketServer {
     const { handle, clock } = this.#options;
     const gone = new AbortController();
     const onGone = () => gone.abort(new Error("the runtime hung up before it had the answer."));
-    socket.once("end", onGone);
-    socket.once("close", onGone);
-    socket.resume();
+    socket.once("end", onGone).once("close", onGone).resume();
     using limit = deadline(clock, requestMs, AbortSignal.any([gone.signal, this.#stopping.signal]));
     try {
       return await handle(request, limit.signal);
     } finally {
-      socket.removeListener("end", onGone);
-      socket.removeListener("close", onGone);
+      socket.removeListener("end", onGone).removeListener("close", onGone);
     }
   }
 }
@@ -158,8 +154,7 @@ async function removeStale(path: string): Promise<void> {
   socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ENOENT" ? "missing" : "silent"));
   const state = await promise;
   socket.destroy();
-  if (state === "answered") {
-    throw new Error(`another daemon answers on ${path}: stop it first, or give another --socket.`);
-  }
+  const taken = `another daemon answers on ${path}: stop it first, or give another --socket.`;
+  if (state === "answered") throw new Error(taken);
   if (state === "silent") await unlink(path);
 }
