@@ -46,7 +46,7 @@ import { podsOf } from "./request/pods.ts";
 import { SocketServer } from "./request/server.ts";
 import { RetryPause } from "./retry-pause.ts";
 import { SharedState } from "./shared-state.ts";
-import { sliceHolder } from "./slices/grant/lost-object.ts";
+import { sliceHolder } from "./slices/grant/lost-slice.ts";
 import { seenVersionIn } from "./slices/seen-version.ts";
 import { assembleSlices, sliceFolder } from "./slices/slice-assembly.ts";
 

@@ -1,6 +1,5 @@
 // What the daemon does by itself: learns what the node holds and looks at it again, counts the daemons there are, and renews
 // pictures that are in use. What fails waits as long as the API server asks for, and longer each time (retry-pause.ts).
-import { asError } from "../kube/abort.ts";
 import { deadline, sleep } from "../kube/clock.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import type { HoldLoader } from "./holds/hold-loader.ts";
@@ -48,35 +47,28 @@ export class Maintenance {
   constructor(options: UpkeepOptions) {
     this.#options = options;
     const { own, history, state, clock, random } = options;
-    const chore = (what: string, isWanted: () => boolean, work: Chore["work"], everyMs = () => 0): Chore => {
-      return { what, isWanted, work, everyMs, pace: new RetryPause(clock, random), nextMs: Number.NEGATIVE_INFINITY };
+    const chore = (given: Pick<Chore, "what" | "isWanted" | "work"> & Partial<Chore>): Chore => {
+      return { everyMs: () => 0, pace: new RetryPause(clock, random), nextMs: Number.NEGATIVE_INFINITY, ...given };
     };
-    this.#look = chore(
-      "comparing what this node holds with its sandboxes",
-      () => own.isKnown && state.paused === "",
-      (signal) => own.look(signal),
-      () => (options.reassert.conflicts > 0 ? lookMs.inConflict : this.longestLookMs),
-    );
-    this.#look.nextMs = clock.monotonicMs() + random() * lookMs.least;
+    this.#look = chore({
+      what: "comparing what this node holds with its sandboxes",
+      isWanted: () => own.isKnown && state.paused === "",
+      work: (signal) => own.look(signal),
+      everyMs: () => (options.reassert.conflicts > 0 ? lookMs.inConflict : this.longestLookMs),
+      nextMs: clock.monotonicMs() + random() * lookMs.least,
+    });
+    const restored = "looking whether the API server was restored";
     const isOld = () => this.#old().length > 0;
     this.#chores = [
-      chore(
-        "looking whether the API server was restored",
-        () => history.isDoubted,
-        (signal) => history.assure(signal),
-      ),
-      chore(
-        "listing what this node holds",
-        () => !own.isKnown,
-        (signal) => own.known(signal),
-      ),
-      chore(
-        "counting nodes",
-        () => true,
-        (signal) => this.#count(signal),
-        () => countEveryMs,
-      ),
-      chore("renewing pictures", isOld, (signal) => this.#renew(signal)),
+      chore({ what: restored, isWanted: () => history.isDoubted, work: (signal) => history.assure(signal) }),
+      chore({ what: "listing what it holds", isWanted: () => !own.isKnown, work: (signal) => own.known(signal) }),
+      chore({
+        what: "counting nodes",
+        isWanted: () => true,
+        work: this.#count.bind(this),
+        everyMs: () => countEveryMs,
+      }),
+      chore({ what: "renewing pictures", isWanted: isOld, work: (signal) => this.#renew(signal) }),
       this.#look,
     ];
   }
@@ -108,13 +100,13 @@ export class Maintenance {
   async #do(chore: Chore, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#options;
     const { what, pace, work } = chore;
-    if (signal.aborted || clock.monotonicMs() < chore.nextMs || !pace.isDue || !chore.isWanted()) return;
+    if (signal.aborted || clock.monotonicMs() < chore.nextMs || pace.leftMs > 0 || !chore.isWanted()) return;
     using limit = deadline(clock, callMs, signal);
     try {
       await pace.run(limit.signal, () => work(limit.signal));
       chore.nextMs = clock.monotonicMs() + chore.everyMs() * (0.75 + 0.5 * random());
     } catch (error) {
-      log.debug(`${what} failed`, { error: asError(error) });
+      log.debug(`${what} failed`, { error });
     }
   }
 

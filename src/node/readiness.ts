@@ -71,13 +71,10 @@ export class Readiness {
     const told = readSlicedRanges(await fetchState(client, { namespace, signal }));
     // What nobody knows nobody hands out by.
     if (told === undefined && state.sliced.unknown !== "") return;
-    if (told !== undefined && told.version <= state.sliced.version) {
-      this.#confirmed = returns;
-      return;
-    }
-    throw later(
-      `this node has not followed yet which ranges were cut into slices (ConfigMap ${stateName}) while it was silent: it goes on by itself in moments.`,
-    );
+    const what = `this node has not followed yet which ranges were cut into slices (ConfigMap ${stateName}) while it was silent`;
+    if (told === undefined || told.version > state.sliced.version)
+      throw later(`${what}: it goes on by itself in moments.`);
+    this.#confirmed = returns;
   }
 
   /** Throws CniError (11) where what this node holds cannot be known now. Costs nothing once it is known. */
@@ -89,11 +86,9 @@ export class Readiness {
       await Promise.all([own.known(limit.signal), state.synced(limit.signal)]);
     } catch (error) {
       const holds = own.isKnown ? [] : ["what this node holds"];
-      const missing = [...holds, ...(state.hasSynced ? [] : [`whether there is a ConfigMap ${stateName}`])].join(
-        " and ",
-      );
-      const remedy = "look at the API server, and try again";
-      throw later(`the API server has not told yet ${missing}: ${trimmed(error)}; ${remedy}.`, error);
+      const missing = [...holds, ...(state.hasSynced ? [] : [`whether there is a ConfigMap ${stateName}`])];
+      const what = `the API server has not told yet ${missing.join(" and ")}`;
+      throw later(`${what}: ${trimmed(error)}; look at the API server, and try again.`, error);
     }
   }
 

@@ -65,9 +65,8 @@ export class SharedState {
    */
   get sliced(): SlicedKnowledge {
     const { seen } = this.#options;
-    if (!this.hasSynced)
-      return unknown(seen.version, `the API server has not told yet which ranges are cut into slices`);
-    return this.#knowledge();
+    if (this.hasSynced) return this.#knowledge();
+    return unknown(seen.version, `the API server has not told yet which ranges are cut into slices`);
   }
 
   #knowledge(): SlicedKnowledge {
@@ -80,11 +79,8 @@ export class SharedState {
     const { seen, systemNamespace } = this.#options;
     const told = readSlicedRanges(object);
     const name = `ConfigMap ${systemNamespace}/${stateName}`;
-    if (told === undefined) {
-      const what =
-        object === undefined ? "is gone" : `does not say which ranges are cut into slices (key ${slicedKey})`;
-      return unknown(seen.version, `the ${name} ${what}`);
-    }
+    const silent = `does not say which ranges are cut into slices (key ${slicedKey})`;
+    if (told === undefined) return unknown(seen.version, `the ${name} ${object === undefined ? "is gone" : silent}`);
     if (told.version < seen.version) {
       const versions = `version ${told.version} of the sliced ranges, and this node has seen ${seen.version}`;
       return unknown(seen.version, `the ${name} is an older one, at ${versions}`);
@@ -132,11 +128,9 @@ export class SharedState {
 
   /** Empty, or in a sentence why no claim holds anything. */
   get claimObstacle(): string {
+    const remedy = "remove whereabouts (docs/migrate-from-whereabouts.md), and it goes on by itself";
     if (this.coexistence)
-      return (
-        "whereabouts is active in this cluster and would free an address that a claim holds, since no pod has its name: " +
-        "remove whereabouts (docs/migrate-from-whereabouts.md), and it goes on by itself."
-      );
+      return `whereabouts is active in this cluster and would free an address that a claim holds, since no pod has its name: ${remedy}.`;
     const { poolNamespace } = this;
     if (poolNamespace === this.#options.systemNamespace) return "";
     return `pools are in the namespace ${poolNamespace}, where whereabouts kept them: install Holdfast there for persistent addresses (docs/install.md).`;
@@ -145,8 +139,8 @@ export class SharedState {
   /** Empty, or in a sentence why nothing is handed out of slices. While the API server has not told, nothing speaks against it. */
   get sliceObstacle(): string {
     if (!this.hasSynced) return "";
-    if (this.paused !== "")
-      return `handing out addresses is paused: ${this.paused}. It goes on by itself when that is over.`;
+    const { paused } = this;
+    if (paused !== "") return `handing out addresses is paused: ${paused}. It goes on by itself when that is over.`;
     if (inForce(this.#object()) !== true) return "";
     return "whereabouts is active in this cluster, and its own controller may give the same slices to others: remove it (docs/node-slices.md), and it goes on by itself.";
   }

@@ -6,12 +6,12 @@ import { type NodeSlices, sliceUseKey } from "../../api/slices/node-lease.ts";
 import { sliceLabelName } from "../../api/slices/slice-grant.ts";
 import { ipPools } from "../../cluster/resources.ts";
 import { asError } from "../../kube/abort.ts";
-import { type ApiError, isApiError, retryAfterOf } from "../../kube/errors.ts";
+import { type ApiError, isApiError } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/meta.ts";
-import { Backoff } from "../../kube/queue/backoff.ts";
 import { Controller } from "../../kube/queue/controller.ts";
 import { perItemExponential } from "../../kube/queue/ratelimit.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
+import { RetryPause } from "../retry-pause.ts";
 import type { SliceAgentOptions } from "./agent.ts";
 import { act } from "./grant/apply-phase.ts";
 import { SliceState } from "./grant/slice-object.ts";
@@ -36,10 +36,9 @@ export interface SliceReconcilerOptions extends Pick<
 const defaultWorkers = 1;
 /** Several changes of one moment are one write. */
 const gatherMs = 50;
-/** Cooling ends without a word of the journal: so often the free addresses are counted anew. Absent: a slice that could not be left yet (grant/leave-lost-slice.ts). */
+/** Cooling ends without a word of the journal: so often the free addresses are counted anew. Absent: a slice that could not be left yet (grant/lost-slice.ts). */
 const lookOverMs = { cooling: 30_000, absent: 30_000, quiet: 600_000 } as const;
 const slow = { fromMs: 1000, times: 3, maxMs: 30_000 } as const;
-const away = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
 
 export class SliceReconciler {
   readonly #options: SliceReconcilerOptions;
@@ -58,15 +57,15 @@ export class SliceReconciler {
   #uncompared: Set<string>;
   /** What keeps a slice from being compared; empty: nothing but time. */
   trouble = "";
-  #backoff: Backoff;
-  #awayUntilMs = Number.NEGATIVE_INFINITY;
+  /** While the API server is away. */
+  readonly #pause: RetryPause;
   /** A slow server is left to others, but for what others wait for. */
   #restUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SliceReconcilerOptions) {
     this.#options = options;
     const { clock, random, log, workers = defaultWorkers } = options;
-    this.#backoff = new Backoff(away, clock, random);
+    this.#pause = new RetryPause(clock, random);
     this.#uncompared = keysOf(options.journal);
     this.#controller = new Controller({
       name: "slices",
@@ -114,8 +113,8 @@ export class SliceReconciler {
 
   /** The API server is there again: what waited for it need not. */
   resume(): void {
-    if (this.#awayUntilMs <= this.#options.clock.monotonicMs()) return;
-    this.#awayUntilMs = Number.NEGATIVE_INFINITY;
+    if (this.#pause.leftMs <= 0) return;
+    this.#pause.end();
     for (const { key } of this.#options.journal.grants()) this.#controller.enqueue(key);
   }
 
@@ -157,21 +156,21 @@ export class SliceReconciler {
   async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {
     const { clock, onAnswer, random } = this.#options;
     const beganMs = clock.monotonicMs();
-    const isUrgent = this.#stateOf(key).isUrgent;
-    const waitMs = (isUrgent ? this.#awayUntilMs : Math.max(this.#awayUntilMs, this.#restUntilMs)) - beganMs;
+    const restMs = this.#stateOf(key).isUrgent ? 0 : this.#restUntilMs - beganMs;
+    const waitMs = Math.max(this.#pause.leftMs, restMs);
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     try {
       const requeueAfterMs = await this.#tend(key, signal);
       const nowMs = clock.monotonicMs();
       // A quick answer to what others wait for cuts no rest short.
       this.#restUntilMs = Math.max(this.#restUntilMs, nowMs + restAfter(nowMs - beganMs, random()));
-      this.#backoff = new Backoff(away, clock, random);
+      this.#pause.answered();
       await this.#trust(signal);
       return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
     } catch (error) {
       this.trouble = asError(error).message;
       if (signal.aborted || !isPassing(error)) throw error;
-      this.#awayUntilMs = clock.monotonicMs() + Math.max(this.#backoff.next(), retryAfterOf(error) * (1 + random()));
+      this.#pause.failed(error);
       onAnswer(false);
       throw asError(error);
     }

@@ -13,7 +13,6 @@ import type { PoolResolver } from "../../pools/pool-resolver.ts";
 import { ClaimRefusal, type ClaimUse, claimText } from "../resolve/claim-binding.ts";
 import { assertNotPaused, lostMeanwhile, passOn, type Quest, restless, surely } from "./amend-retry.ts";
 import { type Estate, heirsOf, inheritFrom } from "./inheritance.ts";
-import { assertMacFree } from "./macs.ts";
 import { type Count, hasRoom, type LiveUser } from "./users.ts";
 
 export interface ClaimHoldsOptions extends Pick<Quest, "paused" | "isGone"> {
@@ -223,4 +222,34 @@ export function assertSame(use: ClaimUse, { want }: Share, { address }: Hold): v
   const what = `${want.address} was asked for, and ${claimText(use)} has ${address}`;
   const remedy = "ask for that, or for none; or delete the claim to give its address up";
   throw new ClaimRefusal(allocationReasons.addressConflict, `${what}: ${remedy}.`);
+}
+
+export interface MacQuest extends Pick<Quest, "ledger" | "domain" | "signal"> {
+  readonly share: Pick<Share, "definition" | "owner">;
+  /** What stood there a moment ago is enough: the answer comes without a wait. */
+  readonly mayBeOld: boolean;
+}
+
+/**
+ * Throws ClaimRefusal where an address of the range is on record with the MAC for another NIC: neither VM would be reached.
+ * Holds decide, those of stopped VMs too: only daemons write them. A claim's label is for people, and whoever makes claims may
+ * write it. Not promised: two VMs that ask anew for one MAC at once, each at an address that it has already, may both get it.
+ */
+export async function assertMacFree({ ledger, domain, share, ...options }: MacQuest, use: ClaimUse): Promise<void> {
+  const { mac } = use;
+  if (mac === undefined) return;
+  const alike = await ledger.find(domain, ownerKey(share.owner), { mac, ...options });
+  const rival = alike.find((each) => contains(share.definition.prefix, each.address) && isRival(each, use));
+  if (rival === undefined) return;
+  const { namespace, name } = rival.owner;
+  throw new ClaimRefusal(
+    allocationReasons.macConflict,
+    `the MAC ${mac} is that of IPAMClaim ${namespace}/${name}, which has ${rival.address} of the same network: give one of the two VMs another, ` +
+      "or delete the one that is not needed.",
+  );
+}
+
+/** Claims of the same NIC, one after the other, are none. */
+function isRival({ owner, note }: Hold, use: ClaimUse): boolean {
+  return owner.uid !== use.owner.uid && (use.identity === undefined || note?.identity !== use.identity);
 }

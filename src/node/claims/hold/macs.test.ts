@@ -5,7 +5,7 @@ import { MemoryLedger, MemoryStore } from "../../../ipam/memory-ledger.ts";
 import { parseAddress } from "../../../net/address.ts";
 import { parseCidr } from "../../../net/prefix.ts";
 import { ClaimRefusal, type ClaimUse } from "../resolve/claim-binding.ts";
-import { assertMacFree } from "./macs.ts";
+import { assertMacFree } from "./claim-holds.ts";
 
 const { signal } = new AbortController();
 const mac = "02:00:00:00:00:07";

@@ -1,18 +1,15 @@
 // Reads one slice's IPPool and brings the journal to what it says (judge-grant.ts).
 import { ObjectError as BadObject } from "../../../api/error.ts";
 import { readNetworkStatus, statusAnnotation } from "../../../api/network-status.ts";
-import type { IPPool } from "../../../api/pools/ip-pool.ts";
 import { readPool } from "../../../cluster/pool-object.ts";
 import type { Pod } from "../../../cluster/resources.ts";
 import type { Hold } from "../../../ipam/ledger.ts";
 import { type DeepReadonly, parseKey } from "../../../kube/meta.ts";
-import type { KubeClient } from "../../../kube/rest.ts";
 import type { JournalGrant } from "../../../ledger/journal/grant.ts";
 import { contains } from "../../../net/prefix.ts";
 import { hasEnded } from "../../claims/fence/fence-facts.ts";
 import { holdBack, judgeAbsence, judgeObject, nothing, type GrantDecision } from "./judge-grant.ts";
-import { leave } from "./leave-lost-slice.ts";
-import { makeAgain, readSlicePool } from "./lost-object.ts";
+import { leave, makeAgain, readSlicePool } from "./lost-slice.ts";
 import { holdsIn, readSliceObject, type SliceObject, type SliceParts } from "./slice-object.ts";
 
 const callMs = 10_000;
@@ -20,32 +17,23 @@ const heldStays = "what is held stays until its pods go";
 
 export async function look(parts: SliceParts, isMade = false): Promise<void> {
   const { key, state, client, signal, journal, node } = parts;
-  const object = await read(client, key, signal);
+  const { namespace = "", name } = parseKey(key);
+  const object = await readPool(client, { namespace, name, signal }).catch((error: unknown) => {
+    if (error instanceof BadObject) return "unreadable" as const;
+    throw error;
+  });
   parts.onHeard();
   const known = journal.grant(key);
   if (object === undefined && isMade) throw new Error(`the IPPool of slice ${key} is gone as soon as it is made`);
   if (object === undefined) return lost(parts, known);
-  const slice = object === "unreadable" ? undefined : readSliceObject(object);
-  const decision =
-    slice === undefined ? unreadable(known) : judgeObject(node, slice, known, journal.droppedOf(slice.domain));
+  const present = object === "unreadable" ? undefined : object;
+  const slice = present && readSliceObject(present);
+  const unreadable = known ? holdBack(known, "its IPPool cannot be read, or is not marked as a slice") : nothing;
+  const decision = slice ? judgeObject(node, slice, known, journal.droppedOf(slice.domain)) : unreadable;
   await carryOut(parts, decision, slice);
-  state.present = object === "unreadable" ? undefined : object;
+  state.present = present;
   state.granted = slice?.node === node ? slice.granted : undefined;
   state.shared = slice?.shared;
-}
-
-async function read(client: KubeClient, key: string, signal: AbortSignal): Promise<IPPool | "unreadable" | undefined> {
-  const { namespace = "", name } = parseKey(key);
-  try {
-    return await readPool(client, { namespace, name, signal });
-  } catch (error) {
-    if (error instanceof BadObject) return "unreadable";
-    throw error;
-  }
-}
-
-function unreadable(known: JournalGrant | undefined): GrantDecision {
-  return known ? holdBack(known, "its IPPool cannot be read, or is not marked as a slice") : nothing;
 }
 
 async function carryOut(parts: SliceParts, decision: GrantDecision, slice: SliceObject | undefined): Promise<void> {

@@ -10,8 +10,7 @@ import type { JournalGrant } from "../../../ledger/journal/grant.ts";
 import type { Journal } from "../../../ledger/journal/journal.ts";
 import { IntervalSet } from "../../../net/interval-set.ts";
 import type { SliceParts } from "../grant/slice-object.ts";
-import { type SliceView, viewOf } from "./journal-view.ts";
-import { showing, wordOf } from "./node-report.ts";
+import { showing, type SliceView, viewOf, wordOf } from "./journal-view.ts";
 
 type ShowParts = Pick<SliceParts, "key" | "state" | "signal" | "client" | "journal" | "clock" | "shortage" | "onHeard">;
 

@@ -1,8 +1,12 @@
-// What is lost: a slice whose IPPool is gone although its journal never sealed it (deleted by a hand, or the API server was
-// restored from an older copy) is made again with the same grant, so that the controller takes it up, unless the range has been
-// given to another. And who has an address out of another node's slice, where a record of it was lost.
+// A slice that is lost. Its IPPool is gone although its journal never sealed it (deleted by a hand, or the API server was
+// restored from an older copy): it is made again with the same grant, so that the controller takes it up, unless the range has
+// been given to another. Or it is another's: what this node holds in it goes into the reservation ledger before the grant is
+// forgotten, so that whoever gets the block leaves it out. Not those that a later grant gives to another node: its journal
+// gives them. An earlier one is of a restored copy, and a slice that a piece was lent from is around it without having it.
+// Not promised: that nobody has given such an address meanwhile. What is not recorded stays in the journal until its pod goes.
+import { ObjectError as BadObject } from "../../../api/error.ts";
 import { parseObject } from "../../../api/kind.ts";
-import { parseDomain } from "../../../api/pools/domain.ts";
+import { formatDomain, parseDomain } from "../../../api/pools/domain.ts";
 import { poolName } from "../../../api/pools/pool-name.ts";
 import { type NodeSlicePool, nodeSlicePoolKind } from "../../../api/slices/node-slice-pool.ts";
 import { blocksOf, floatingNode, grantAnnotation, writeGrant } from "../../../api/slices/slice-grant.ts";
@@ -10,17 +14,21 @@ import { readPool } from "../../../cluster/pool-object.ts";
 import { ipPools, nodeSlicePools, type StoredPool } from "../../../cluster/resources.ts";
 import { sliceMarks } from "../../../cluster/slice-object.ts";
 import type { SlicedRange } from "../../../cluster/sliced-ranges.ts";
-import type { Hold } from "../../../ipam/ledger.ts";
+import { type Hold, LedgerError } from "../../../ipam/ledger.ts";
 import { isApiError, isNamespaceEnding } from "../../../kube/errors.ts";
 import { lookUp } from "../../../kube/look-up.ts";
 import { parseKey } from "../../../kube/meta.ts";
 import type { KubeClient } from "../../../kube/rest.ts";
 import type { JournalGrant } from "../../../ledger/journal/grant.ts";
-import { equal, parseAddress } from "../../../net/address.ts";
-import { formatInterval } from "../../../net/interval.ts";
+import { type Address, equal, parseAddress } from "../../../net/address.ts";
+import { formatInterval, includes } from "../../../net/interval.ts";
 import { contains, type Prefix } from "../../../net/prefix.ts";
 import type { HoldPlace } from "../../holds/sandboxes.ts";
-import { holdsIn, readSliceObject, type SliceObject } from "./slice-object.ts";
+import { viewOf } from "../mirror/journal-view.ts";
+import { type ActParts, moveHold, settledPlace } from "./apply-phase.ts";
+import { holdsIn, readSliceObject, type SliceObject, type SliceParts } from "./slice-object.ts";
+
+const callMs = 10_000;
 
 interface Call {
   readonly signal: AbortSignal;
@@ -36,7 +44,7 @@ export async function readSlicePool(client: KubeClient, { domain }: JournalGrant
 }
 
 /** The slices of nodes that the NodeSlicePool names, of those blocks that are wanted. */
-export async function* slicesOf(
+async function* slicesOf(
   client: KubeClient,
   pool: Pick<NodeSlicePool, "status"> | undefined,
   { namespace, network }: { readonly namespace: string; readonly network: string },
@@ -121,4 +129,56 @@ function objectOf(node: string, { key, domain, network, range, slice: block }: J
     metadata: { namespace, name, ...sliceMarks({ namespace, network, pool, range, node, block }) },
     spec: { range: `${block}`, allocations: {} },
   };
+}
+
+type LeaveParts = Omit<ActParts, "state"> & Pick<SliceParts, "node">;
+
+/** Throws without an answer: the grant stays and it is tried again. Does not throw where records are refused: other slices do not wait for a quota. */
+export async function leave(parts: LeaveParts, known: JournalGrant): Promise<void> {
+  const { journal, key, log } = parts;
+  if (known.phase === "active") await journal.put({ ...known, phase: "returning" });
+  try {
+    await record(parts, known);
+  } catch (error) {
+    // Its namespace is gone or going, or the shared pool's name is another's: there is no place for a record.
+    const cause = error instanceof LedgerError ? error.cause : error;
+    const isPlaceless = isApiError(error, "not-found") || isNamespaceEnding(cause) || error instanceof BadObject;
+    if (!isPlaceless && !isApiError(cause, "forbidden")) throw error;
+    const remedy = `it is tried again; let ${known.namespace} have more records: its quotas, policies and this daemon's rights`;
+    const what = `what is held in slice ${key}, which is lost, cannot be recorded${isPlaceless ? "" : `: ${remedy}`}`;
+    log.error(what, { slice: key, error });
+    if (!isPlaceless) return;
+  }
+  await journal.drop(key);
+}
+
+/** Whether an address is another's to give by a later grant, of the slices that have any of these. */
+async function givenByOthers({ client, node, signal }: LeaveParts, known: JournalGrant, holds: readonly Hold[]) {
+  const later: SliceObject[] = [];
+  const pool = await readSlicePool(client, known, { signal, timeoutMs: callMs });
+  const isWanted = (block: Prefix, of: string) => of !== node && holds.some(({ address }) => contains(block, address));
+  for await (const slice of slicesOf(client, pool, known, { isWanted, signal }))
+    if (slice.granted !== undefined && slice.granted.grant.generation > known.generation) later.push(slice);
+  const mayGive = ({ slice, granted }: SliceObject, address: Address) =>
+    contains(slice, address) &&
+    !granted!.without.some((block) => contains(block, address)) &&
+    !granted!.taken.some((each) => includes(each, address));
+  return ({ address }: Hold) => later.some((each) => mayGive(each, address));
+}
+
+async function record(parts: LeaveParts, known: JournalGrant): Promise<void> {
+  const { journal, log, key, clock } = parts;
+  const { namespace, network } = known;
+  const all = viewOf(journal, journal.grant(key) ?? known, clock.wallMs()).holds;
+  if (all.length === 0) return;
+  const isAnothers = await givenByOthers(parts, known, all);
+  const holds = all.filter((hold) => !isAnothers(hold));
+  const count = all.length - holds.length;
+  if (count > 0) log.warn("held addresses of a slice are another node's by now", { slice: key, count });
+  if (holds.length === 0) return;
+  const shared = await settledPlace(parts, known, formatDomain({ scope: "network", network }));
+  for (const hold of holds) {
+    const why = await moveHold(parts, namespace, shared, hold);
+    if (why !== "") log.error(`an address of slice ${key}, which is lost, cannot be recorded: ${why}`, { slice: key });
+  }
 }

@@ -9,7 +9,7 @@ import { parseAddress, plus } from "../../../net/address.ts";
 import { IntervalSet } from "../../../net/interval-set.ts";
 import { intervalOf } from "../../../net/interval.ts";
 import { parsePrefix } from "../../../net/prefix.ts";
-import { grantAround, showing, type Shown, wordOf } from "./node-report.ts";
+import { grantAround, showing, type Shown, wordOf } from "./journal-view.ts";
 
 const range = "10.0.0.0/28";
 const grant: JournalGrant = {
