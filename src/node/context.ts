@@ -1,21 +1,31 @@
-// What the commands of the daemon work with. Put together once, in daemon.ts.
+// What the outside world is to the node daemon (bin/node.ts gives the real one, tests their own), and what its commands work
+// with: put together once, in daemon.ts.
+import type { Socket } from "node:net";
+
+import type { IsolationRule } from "../cni/selection.ts";
 import type { Recent } from "../kube/cache/recent.ts";
+import type { Clock } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
+import type { KubeMetrics } from "../kube/process/metrics.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { Log } from "../log/log.ts";
 import type { Quota } from "./add/quota.ts";
 import type { TakeParts } from "./add/take.ts";
 import type { ClaimContext } from "./claims/context.ts";
 import type { FenceFacts } from "./claims/fence/fence-facts.ts";
-import type { DaemonOptions } from "./daemon-options.ts";
+import type { FenceOptions } from "./claims/fence/fence.ts";
 import type { HoldIndex } from "./holds/hold-index.ts";
-import type { Sandboxes } from "./holds/sandboxes.ts";
+import type { Sandboxes, SandboxesOptions } from "./holds/sandboxes.ts";
 import type { History } from "./holds/server-history.ts";
 import type { ProbeAnswer, ProbeRequest } from "./kernel/probe.ts";
+import type { NodeMetrics } from "./metrics.ts";
 import type { Readiness } from "./readiness.ts";
 import type { Intents } from "./release/intents.ts";
 import type { Releases } from "./release/release.ts";
 import type { Spool } from "./release/spool.ts";
 import type { Attachments } from "./request/attachment.ts";
 import type { Configs } from "./request/configurations.ts";
+import type { Disk } from "./request/flat-file.ts";
 import type { Pods } from "./request/pods.ts";
 import type { SliceFacade } from "./slices/slice-facade.ts";
 
@@ -23,6 +33,38 @@ export type Probe = (request: ProbeRequest) => Promise<ProbeAnswer>;
 
 /** An event of an object. */
 export type Tell = EventRecorder["record"];
+
+export interface DaemonOptions {
+  /** Its calls are observed by who made it: `onCall` of NodeMetrics. */
+  readonly client: KubeClient;
+  readonly node: string;
+  readonly systemNamespace: string;
+  readonly socket: string;
+  /** Folder of what must survive a restart. */
+  readonly state: string;
+  readonly isolation: IsolationRule;
+  readonly cooldownMs: number;
+  /** How long this node hands out of its slices without hearing from the API server. Default: 12 hours. */
+  readonly sliceAuthorityMs?: number;
+  /** How long nothing is handed out of shared ranges after the API server was restored from an older copy (holds/server-history.ts). */
+  readonly restoreSettleMs?: number;
+  /** How long an ADD waits for the claim that is about to be made. Default: 25 s. */
+  readonly claimWaitMs?: number;
+  readonly health?: { readonly host?: string; readonly port?: number };
+  readonly metrics: NodeMetrics;
+  readonly kubeMetrics?: KubeMetrics;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly disk: Disk;
+  readonly folders: readonly string[];
+  readonly probe: Probe;
+  /** The kernel's part of keeping old guests off the network (claims/fence/fence.ts). Absent: nobody is fenced. */
+  readonly fencing?: Pick<FenceOptions, "shut"> & Pick<SandboxesOptions, "identify">;
+  readonly peerUid: (socket: Socket) => number;
+  readonly ownUid: number;
+  readonly log: Log;
+  readonly onListen?: () => void;
+}
 
 export interface DaemonContext
   extends

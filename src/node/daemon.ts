@@ -20,8 +20,7 @@ import { SlicedSource } from "./add/sliced-source.ts";
 import { assembleClaims } from "./claims/context.ts";
 import { isClaimGone, podState, serverFacts } from "./claims/fence/fence-facts.ts";
 import { Fence } from "./claims/fence/fence.ts";
-import type { DaemonContext, Probe } from "./context.ts";
-import type { DaemonOptions } from "./daemon-options.ts";
+import type { DaemonContext, DaemonOptions, Probe } from "./context.ts";
 import { HoldIndex } from "./holds/hold-index.ts";
 import { HoldLoader } from "./holds/hold-loader.ts";
 import { Reassert } from "./holds/reassert.ts";
@@ -56,8 +55,7 @@ const maxGone = 4096;
 const drainMs = 20_000;
 
 export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Promise<void> {
-  const { client, clock, log, metrics, node, random, systemNamespace, fencing, health, kubeMetrics } = options;
-  const { state: folder } = options;
+  const { client, clock, log, metrics, node, random, fencing, health, kubeMetrics, state: folder } = options;
   const now = () => clock.wallMs();
   await using open = new AsyncDisposableStack();
   const intents = open.adopt(await Intents.open(folder), (file) => file.close());
@@ -76,11 +74,14 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   const daemons = () => maintenance.daemons;
   const coexistence = () => state.coexistence;
   const onError = (error: Error) => log.warn("following the API server", { error });
-  const stateScope = { namespace: systemNamespace, fieldSelector: `metadata.name=${stateName}` };
+  const stateScope = { namespace: options.systemNamespace, fieldSelector: `metadata.name=${stateName}` };
+  const events = new EventRecorder({ client, component: "holdfast-node", instance: node, clock, onError });
+  const tell = events.record.bind(events);
+  /** What most parts need. */
+  const common = { ...options, now, journal, intents, sandboxes, held, attachments, facts, daemons, coexistence, tell };
 
   const history = new History({
-    clock,
-    log,
+    ...common,
     seen: sandboxes.seen,
     note: (seen) => sandboxes.note(seen),
     probe: async (within) => {
@@ -90,7 +91,6 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       const [{ metadata }, isLost] = await Promise.all([list, lost]);
       return { version: metadata.resourceVersion, isLost };
     },
-    daemons,
     settleMs: options.restoreSettleMs,
     onRestore: () => {
       own.restored();
@@ -118,12 +118,9 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     // Events, bookmarks and second lists come from a cache that may be behind the probe's list.
     onVersion: (version) => history.reached(probedKind, version),
   });
-  const events = new EventRecorder({ client, component: "holdfast-node", instance: node, clock, onError });
-  const tell = events.record.bind(events);
   const state = new SharedState({
+    ...common,
     informer: stateInformer,
-    systemNamespace,
-    log,
     seen: seenVersionIn(sliceFolder(folder), log),
     onChange: () => {
       // While it lasts nothing is given and nothing freed; what was moved meanwhile is read when it is over.
@@ -134,90 +131,63 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     },
   });
 
-  const makeLedger = (namespace: string) =>
-    new ReservationLedger({ client, namespace, node, now, clock, random, coexistence });
-  const ledgers = new Ledgers(makeLedger, journal);
-  const pace = new RetryPause(clock, random);
-  const poolResolver = new PoolResolver({ node, client, clock, pace, held, log, coexistence, daemons });
+  const ledgers = new Ledgers((namespace) => new ReservationLedger({ ...common, namespace }), journal);
+  const poolResolver = new PoolResolver({ ...common, pace: new RetryPause(clock, random) });
   const reassert = new Reassert({
-    client,
-    node,
-    facts,
-    isClaimGone: (claim, within) => isClaimGone(client, claim, within),
+    ...common,
     ledgers,
-    held,
-    sandboxes,
-    intents,
     poolResolver,
+    isClaimGone: (claim, within) => isClaimGone(client, claim, within),
     inSlice: (place, within) => sliceHolder(client, state.sliced.ranges, place, within),
-    cooldownMs: options.cooldownMs,
     vouchMs: () => 3 * maintenance.longestLookMs,
-    now,
-    tell,
     onMade: metrics.reasserted,
-    log,
   });
-  const own = new HoldLoader({ client, node, held, facts, sandboxes, reassert, history, clock, random, log });
-  const maintenance = new Maintenance({ client, clock, random, log, state, own, history, reassert, poolResolver });
+  const own = new HoldLoader({ ...common, reassert, history });
+  const maintenance = new Maintenance({ ...common, state, own, history, reassert, poolResolver });
   const slices = assembleSlices({
-    ...options,
-    journal,
-    held,
-    sandboxes,
-    attachments,
+    ...common,
     shared: state,
     pods: podInformer,
-    tell,
     ledgers,
-    daemons,
     assure: (within) => history.assure(within),
     onRestore: () => history.wentBack(),
   });
   stateInformer.handle(() => slices.agent.look());
-  const readiness = new Readiness({ client, own, state, history, clock, systemNamespace, presence: slices.agent });
+  const readiness = new Readiness({ ...common, own, state, history, presence: slices.agent });
   const isAlive = ({ namespace, name, uid }: ObjectName) => {
     const pod = podInformer.cache.get(`${namespace}/${name}`);
     return pod !== undefined && podState(pod, uid) === "alive";
   };
-  const { fenced: onFence } = metrics;
-  const fence = fencing && new Fence({ shut: fencing.shut, sandboxes, facts, isAlive, tell, onFence, clock, log });
-  const waitMs = options.claimWaitMs;
-  const claims = assembleClaims({ client, clock, log, node, state, ledgers, poolResolver, waitMs });
+  const fence = fencing && new Fence({ ...common, shut: fencing.shut, isAlive, onFence: metrics.fenced });
+  const claims = assembleClaims({ ...common, state, ledgers, poolResolver, waitMs: options.claimWaitMs });
   const spool = new Spool({
+    ...common,
     folder: join(folder, basename(defaultSpool)),
-    ownUid: options.ownUid,
-    clock,
-    log,
     release: (invocation, config) => del(parts, invocation, Buffer.from(config).toString(), served.signal, true),
     onTaken: metrics.taken,
   });
 
   const shared = {
+    ...common,
     ledgers,
     poolResolver,
-    held,
-    now,
-    onConflict: metrics.conflict,
     history,
+    onConflict: metrics.conflict,
     // Also for who was on the way.
     paused: () => state.paused || (slices.agent.isWaitedFor ? "" : notWaitedFor),
   };
   const { sliced, source } = slices;
-  const legacy = { client, ledgers, poolResolver, coexistence, poolNamespace: () => state.poolNamespace };
+  const legacy = { ...common, ledgers, poolResolver, poolNamespace: () => state.poolNamespace };
   const parts: DaemonContext = {
-    ...options,
+    ...common,
     nodeName: node,
     get poolNamespace() {
       return state.poolNamespace;
     },
     configs: configsOf(flatFiles({ ...options, now: () => clock.monotonicMs() }), log),
     pods: podsOf(client, podInformer.cache),
-    held,
     sliced,
     holdAt: (place, within) => facts.hold(place, within),
-    attachments,
-    intents,
-    sandboxes,
     spool,
     gone: new Recent(maxGone),
     sources: {
@@ -229,16 +199,15 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     },
     claims,
     releases: new Releases({
+      ...common,
       ledgers,
-      held,
       poolResolver,
       findLegacy: (intent, within) => findLegacy(legacy, intent, within),
       sliced,
       slicedPools: source.pools,
     }),
-    quota: new Quota({ client, log, now }),
+    quota: new Quota(common),
     probe: counted(options),
-    tell,
     assertSettled: () => history.assertSettled(),
     assertReady: (within) => readiness.assertReady(within),
     assertKnown: (within) => readiness.assertKnown(within),
@@ -250,14 +219,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   const replay = new Replay(parts);
   const handle = makeHandler(parts, metrics.request);
   const server = new SocketServer({ ...options, path: options.socket, handle });
-  metrics.watch({
-    poolResolver,
-    pendingReleases: () => intents.size,
-    held: () => held.size,
-    inWork: () => server.inWork,
-    reassert,
-    agent: slices.agent,
-  });
+  metrics.watch({ intents, held, server, reassert, poolResolver, agent: slices.agent });
   const serve = async (stop: AbortSignal, ready: () => void) => {
     try {
       await spool.open();

@@ -1,7 +1,7 @@
 // What the daemon does by itself: learns what the node holds and looks at it again, counts the daemons there are, and renews
 // pictures that are in use. What fails waits as long as the API server asks for, and longer each time (retry-pause.ts).
 import { deadline, sleep } from "../kube/clock.ts";
-import type { DaemonOptions } from "./daemon-options.ts";
+import type { DaemonOptions } from "./context.ts";
 import type { HoldLoader } from "./holds/hold-loader.ts";
 import type { Reassert } from "./holds/reassert.ts";
 import type { History } from "./holds/server-history.ts";

@@ -10,12 +10,12 @@ import type { SliceAgent } from "./slices/agent.ts";
 const secondsBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100];
 
 export interface Watched {
-  readonly poolResolver: Pick<PoolResolver, "all">;
-  readonly pendingReleases: () => number;
+  readonly intents: { readonly size: number };
   /** Addresses of shared ranges. */
-  readonly held: () => number;
-  readonly inWork: () => number;
+  readonly held: { readonly size: number };
+  readonly server: { readonly inWork: number };
   readonly reassert: { readonly conflicts: number };
+  readonly poolResolver: Pick<PoolResolver, "all">;
   readonly agent: Pick<SliceAgent, "figures">;
 }
 
@@ -83,7 +83,7 @@ export class NodeMetrics {
   }
 
   /** Gauges that are read when somebody looks. */
-  watch({ poolResolver, pendingReleases, held, inWork, reassert, agent }: Watched): void {
+  watch({ intents, held, server, reassert, poolResolver, agent }: Watched): void {
     const gauge = (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => void) => {
       this.#registry.removeSingleMetric(name); // of a daemon that ran before in this process
       return new Gauge({
@@ -97,9 +97,9 @@ export class NodeMetrics {
       });
     };
     const count = (name: string, help: string, read: () => number) => gauge(name, help, [], (own) => own.set(read()));
-    count("holdfast_releases_pending", "Releases that were promised and are still to be done.", pendingReleases);
-    count("holdfast_held_addresses", "Addresses that this node holds.", () => held() + agent.figures.holds);
-    count("holdfast_cni_requests_in_work", "Requests that are being worked on.", inWork);
+    count("holdfast_releases_pending", "Releases that were promised and are still to be done.", () => intents.size);
+    count("holdfast_held_addresses", "Addresses that this node holds.", () => held.size + agent.figures.holds);
+    count("holdfast_cni_requests_in_work", "Requests that are being worked on.", () => server.inWork);
     const inUse = "Addresses that a sandbox of this node uses and another holds: the API server had lost the hold.";
     count("holdfast_addresses_in_conflict", inUse, () => reassert.conflicts);
     for (const [name, help, read] of sliceGauges) count(name, help, () => read(agent.figures));

@@ -2,7 +2,7 @@
 import { readSlicedRanges } from "../cluster/sliced-ranges.ts";
 import { fetchState, stateName } from "../cluster/state.ts";
 import { deadline, sleep } from "../kube/clock.ts";
-import type { DaemonOptions } from "./daemon-options.ts";
+import type { DaemonOptions } from "./context.ts";
 import type { HoldLoader } from "./holds/hold-loader.ts";
 import type { History } from "./holds/server-history.ts";
 import { later, trimmed } from "./request/failure.ts";

@@ -1,7 +1,7 @@
 // The machine that a daemon runs on: its clock, its disk, its kernel. Tests put their own in the place of what they want to hold in their hand.
 import { flatFileFolders } from "../cni/config/merge.ts";
 import { realClock } from "../kube/clock.ts";
-import type { DaemonOptions } from "./daemon-options.ts";
+import type { DaemonOptions } from "./context.ts";
 import { namespaceId } from "./kernel/namespace.ts";
 import { peerCredentials } from "./kernel/peer-credentials.ts";
 import { probeDuplicate } from "./kernel/probe.ts";

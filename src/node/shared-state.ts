@@ -7,7 +7,7 @@ import type { ConfigMap } from "../cluster/resources.ts";
 import { readRefusal, readSlicedRanges, slicedKey, type SlicedRanges } from "../cluster/sliced-ranges.ts";
 import { readState, restoredKey, stateName } from "../cluster/state.ts";
 import type { Informer } from "../kube/cache/informer.ts";
-import type { DaemonOptions } from "./daemon-options.ts";
+import type { DaemonOptions } from "./context.ts";
 import type { SeenVersion } from "./slices/seen-version.ts";
 
 export interface SharedStateOptions extends Pick<DaemonOptions, "systemNamespace" | "log"> {

@@ -41,21 +41,17 @@ export class SingleFlight<T> {
   #start(key: string, work: (signal: AbortSignal) => Promise<T>): Job<T> {
     const stop = new AbortController();
     const job: Job<T> = { promise: Promise.try(() => work(stop.signal)), stop, waiting: 0, isDone: false };
+    const end = (isKept: boolean) => {
+      job.isDone = true;
+      if (!isKept) this.#drop(key, job);
+    };
     this.#jobs.set(key, job);
-    void this.#settle(key, job);
+    // Those who wait are told of a failure; here it is only forgotten.
+    void job.promise.then(
+      () => end(this.#keep),
+      () => end(false),
+    );
     return job;
-  }
-
-  async #settle(key: string, job: Job<T>): Promise<void> {
-    try {
-      await job.promise;
-      job.isDone = true;
-      if (!this.#keep) this.#drop(key, job);
-    } catch {
-      // Those who wait are told; here it is only forgotten.
-      job.isDone = true;
-      this.#drop(key, job);
-    }
   }
 
   #drop(key: string, job: Job<T>): void {

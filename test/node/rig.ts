@@ -8,7 +8,7 @@ import { Registry } from "prom-client";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport/transport.ts";
 import { type Log, silent } from "../../src/log/log.ts";
-import type { DaemonOptions } from "../../src/node/daemon-options.ts";
+import type { DaemonOptions } from "../../src/node/context.ts";
 import { runDaemon } from "../../src/node/daemon.ts";
 import { NodeMetrics } from "../../src/node/metrics.ts";
 import { realMachine } from "../../src/node/real-machine.ts";

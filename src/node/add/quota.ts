@@ -8,7 +8,7 @@ import { Recent } from "../../kube/cache/recent.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
 import type { Log } from "../../log/log.ts";
-import type { DaemonOptions } from "../daemon-options.ts";
+import type { DaemonOptions } from "../context.ts";
 import { SingleFlight } from "../single-flight.ts";
 
 export const quotaAnnotation = `${holdfastGroup}/max-addresses`;

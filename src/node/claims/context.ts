@@ -1,5 +1,5 @@
 // What the commands of the daemon use of claims, put together once.
-import type { DaemonOptions } from "../daemon-options.ts";
+import type { DaemonOptions } from "../context.ts";
 import type { SharedState } from "../shared-state.ts";
 import { isClaimGone } from "./fence/fence-facts.ts";
 import { ClaimHolds, type ClaimHoldsOptions } from "./hold/claim-holds.ts";

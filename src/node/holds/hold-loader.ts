@@ -4,7 +4,7 @@ import { preconditionsOf } from "../../api/holds/version.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
 import type { FenceFacts } from "../claims/fence/fence-facts.ts";
-import type { DaemonOptions } from "../daemon-options.ts";
+import type { DaemonOptions } from "../context.ts";
 import { RetryPause } from "../retry-pause.ts";
 import { SingleFlight } from "../single-flight.ts";
 import { attachmentOf, type HoldIndex, placeOf } from "./hold-index.ts";

@@ -15,8 +15,7 @@ import { isApiError } from "../../kube/errors.ts";
 import { recordsOf } from "../../ledger/reservation/records.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { FenceFacts } from "../claims/fence/fence-facts.ts";
-import type { Tell } from "../context.ts";
-import type { DaemonOptions } from "../daemon-options.ts";
+import type { DaemonOptions, Tell } from "../context.ts";
 import type { Ledgers } from "../pools/ledgers.ts";
 import type { PoolResolver } from "../pools/pool-resolver.ts";
 import type { Intents } from "../release/intents.ts";
@@ -194,8 +193,7 @@ export class Reassert {
       const found = await this.#options.inSlice(hold, signal);
       if (found !== undefined && !sameOwner(hold.owner, found.owner)) await this.#alarm(sandbox, hold, found, signal);
     } catch (error) {
-      const words =
-        "a hold was made again, and whether a slice has given its address meanwhile could not be read or told";
+      const words = "a hold was made again; whether a slice has given its address meanwhile could not be read or told";
       this.#say(error, words, sandbox, hold);
     }
   }
@@ -251,8 +249,7 @@ export class Reassert {
     const { namespace, name, uid } = pod;
     tell({ apiVersion: "v1", kind: "Pod", metadata: { namespace, name, uid } }, "Warning", "AddressConflict", words);
     if (!isNew) return;
-    const twice =
-      "an address is in use twice: the API server had lost the hold of a sandbox, and gave its address again";
+    const twice = "an address is in use twice: the API server had lost a sandbox's hold, and gave its address again";
     const { address, domain } = lost;
     log.error(twice, { address, domain, pod: `${namespace}/${name}`, containerId, heldBy: other });
     const records = recordsOf(lost.domain, lost.namespace);

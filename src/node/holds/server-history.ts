@@ -9,7 +9,7 @@
 // 20 ms more for each. Until that is over the disk keeps the old versions: a restarted daemon notices it again.
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { deadline } from "../../kube/clock.ts";
-import type { DaemonOptions } from "../daemon-options.ts";
+import type { DaemonOptions } from "../context.ts";
 import { SingleFlight } from "../single-flight.ts";
 
 /** Kind -> the highest version that was seen. */
@@ -131,8 +131,7 @@ export class History {
     this.#highest = new Map();
     const waitMs = this.#options.settleMs ?? settleMs.least + settleMs.perDaemon * daemons();
     this.#settledMs = clock.monotonicMs() + waitMs;
-    const words =
-      "the API server's history was cut: it was restored from an older copy. What this node holds is made again";
+    const words = "the API server's history was cut: restored from an older copy. What this node holds is made again";
     log.error(words, { ...seen, waitMs });
     onRestore();
   }

@@ -21,7 +21,7 @@ import { adoptPool } from "../../ledger/adoption/adoption.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { PoolUse, Share } from "../add/shares.ts";
-import type { DaemonOptions } from "../daemon-options.ts";
+import type { DaemonOptions } from "../context.ts";
 import type { HoldIndex } from "../holds/hold-index.ts";
 import type { RetryPause } from "../retry-pause.ts";
 import { SingleFlight } from "../single-flight.ts";

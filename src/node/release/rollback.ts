@@ -44,8 +44,7 @@ export async function rollBack(addition: Addition, { taken, failures = [], withd
     parts.wake();
   } catch (error) {
     const { podNamespace, podName } = invocation.args;
-    const words =
-      "a failed ADD may have left an address behind, and that could not be recorded; the leader collects it";
+    const words = "a failed ADD may have left an address behind, which could not be recorded; the leader collects it";
     parts.log.error(words, { pod: `${podNamespace}/${podName}`, containerId, error });
   }
 }

@@ -13,7 +13,7 @@ import { FrameError, RequestReader } from "../../cni/protocol/frame.ts";
 import { spooledLimitBytes, spoolLimitFiles } from "../../cni/protocol/limits.ts";
 import { orAborted } from "../../kube/abort.ts";
 import { sleep } from "../../kube/clock.ts";
-import type { DaemonOptions } from "../daemon-options.ts";
+import type { DaemonOptions } from "../context.ts";
 import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
 import { later } from "../request/failure.ts";
 

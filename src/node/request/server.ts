@@ -9,7 +9,7 @@ import { errorCodes, CniError } from "../../cni/error.ts";
 import { encodeReply, FrameError, type Reply, type Request, RequestReader } from "../../cni/protocol/frame.ts";
 import { asError } from "../../kube/abort.ts";
 import { deadline } from "../../kube/clock.ts";
-import type { DaemonOptions } from "../daemon-options.ts";
+import type { DaemonOptions } from "../context.ts";
 import { errorReply } from "./failure.ts";
 
 export interface SocketServerOptions extends Pick<DaemonOptions, "peerUid" | "ownUid" | "clock" | "log"> {

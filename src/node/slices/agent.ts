@@ -12,7 +12,7 @@ import type { Cache } from "../../kube/cache/store.ts";
 import type { ObjectName } from "../../kube/meta.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
-import type { DaemonOptions } from "../daemon-options.ts";
+import type { DaemonOptions } from "../context.ts";
 import { Authority, type Memory, type Moment } from "./authority.ts";
 import { NodeLease } from "./lease.ts";
 import { Orphans } from "./orphans.ts";

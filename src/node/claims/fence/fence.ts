@@ -4,8 +4,7 @@
 // Looked at from the start and every few seconds, so no start or outage has to be noticed; a pod alive in the informer is
 // free. Not promised: anything while the API server is away, or for a device that left the namespace (SR-IOV by vfio).
 import { deadline, sleep } from "../../../kube/clock.ts";
-import type { Tell } from "../../context.ts";
-import type { DaemonOptions } from "../../daemon-options.ts";
+import type { DaemonOptions, Tell } from "../../context.ts";
 import type { KnownSandbox, ObjectName, Sandboxes } from "../../holds/sandboxes.ts";
 import type { ShutOrder } from "../../kernel/shut-thread.ts";
 import { type AttachmentKey, attachmentKey } from "../../request/attachment.ts";
@@ -108,8 +107,7 @@ export class Fence {
     const podName = `${pod.namespace}/${pod.name}`;
     const links = await shut({ netns, netnsId, links: linksOf(sandbox) }, signal).catch((error: unknown) => {
       signal.throwIfAborted();
-      const failure =
-        "an old guest could not be cut off, and has the address of a VM that runs elsewhere: remove its sandbox";
+      const failure = "an old guest has the address of a VM that runs elsewhere, and could not be cut off: remove it";
       log.error(failure, { containerId, netns, pod: podName, error });
       return [];
     });

@@ -6,7 +6,7 @@ import { ipamClaims, type StoredClaim } from "../../../cluster/resources.ts";
 import { deadline, sleep } from "../../../kube/clock.ts";
 import { isEqual } from "../../../kube/conditions.ts";
 import { ApiError, isApiError } from "../../../kube/errors.ts";
-import type { DaemonOptions } from "../../daemon-options.ts";
+import type { DaemonOptions } from "../../context.ts";
 
 type StatusWriterOptions = Pick<DaemonOptions, "client" | "clock" | "log">;
 

@@ -14,7 +14,7 @@ import { deadline, sleep } from "../../../kube/clock.ts";
 import { lookUp } from "../../../kube/look-up.ts";
 import type { KubeObject } from "../../../kube/meta.ts";
 import type { Resource } from "../../../kube/resource.ts";
-import type { DaemonOptions } from "../../daemon-options.ts";
+import type { DaemonOptions } from "../../context.ts";
 import { later } from "../../request/failure.ts";
 import { judgeClaims, type Seeker } from "./choose-claim.ts";
 import { ClaimRefusal, type ClaimUse, type Sibling, useOf } from "./claim-binding.ts";

@@ -1,8 +1,7 @@
-// What a node does about one slice: from what its journal has and what the API server shows, the next state of the grant. Pure.
-//
-// Promised (docs/decisions/0013): what the API server shows never widens a grant unless it is newer than what the journal works by;
-// a seal is never undone within its generation, nor by a restored grant that the journal has dropped since; a piece that was given up comes back
-// only as a grant of its own.
+// What a node does about one slice: from what its journal has and what the API server shows, the next state of the grant.
+// Pure. Promised (docs/decisions/0013): what the API server shows never widens a grant unless it is newer than what the journal
+// works by; a seal is never undone within its generation, nor by a restored grant that the journal has dropped since; a piece
+// that was given up comes back only as a grant of its own.
 import { tryAddress } from "../../../api/holds/address-name.ts";
 import type { NodeSlicePool } from "../../../api/slices/node-slice-pool.ts";
 import { blocksOf, covers } from "../../../api/slices/slice-grant.ts";
@@ -23,19 +22,10 @@ export type GrantDecision =
 export const nothing: GrantDecision = { kind: "nothing" };
 
 /** `dropped`: the latest generation of the pool whose grant the journal dropped. What is not later was given up, and may be another's. */
-export function judgeObject(
-  node: string,
-  object: SliceObject,
-  known: JournalGrant | undefined,
-  dropped = 0,
-): GrantDecision {
+export function judgeObject(node: string, object: SliceObject, known?: JournalGrant, dropped = 0): GrantDecision {
   const { granted } = object;
-  if (object.node !== node) {
-    return known === undefined ? nothing : { kind: "drop", why: `it is the slice of node ${object.node}` };
-  }
-  if (granted === undefined) {
-    return known === undefined ? nothing : holdBack(known, "its IPPool carries no grant that can be read");
-  }
+  if (object.node !== node) return known ? { kind: "drop", why: `it is the slice of node ${object.node}` } : nothing;
+  if (granted === undefined) return known ? holdBack(known, "its IPPool carries no grant that can be read") : nothing;
   const { generation, serial, phase } = granted.grant;
   if (known === undefined || known.generation < generation) {
     const grant = acceptance(object, granted, known);
@@ -55,11 +45,7 @@ export function judgeObject(
 }
 
 /** The slice's IPPool is not there. `pool`: its NodeSlicePool; undefined: that is not there either. */
-export function judgeAbsence(
-  node: string,
-  known: JournalGrant,
-  pool: Pick<NodeSlicePool, "status"> | undefined,
-): "drop" | "make-again" {
+export function judgeAbsence(node: string, known: JournalGrant, pool?: Pick<NodeSlicePool, "status">) {
   if (known.sealed) return "drop";
   const { allocations = [], lastGeneration = 0 } = pool?.status ?? {};
   const isOwn = ({ nodeName, sliceRange }: (typeof allocations)[number]) =>

@@ -83,23 +83,22 @@ export function wordOf({ journal, grant, used, free, short }: WordFacts): NodeWo
 }
 
 /** The grant that an address is handed out by: the narrowest, since a piece may have come back to its lender; a sealed one only if there is no other. */
-export function grantAround(
-  grants: Iterable<JournalGrant>,
-  { domain, address }: Pick<Hold, "domain" | "address">,
-): JournalGrant | undefined {
+export function grantAround(grants: Iterable<JournalGrant>, hold: Pick<Hold, "domain" | "address">) {
   let found: JournalGrant | undefined;
   for (const grant of grants) {
-    if (grant.domain !== domain || !contains(grant.slice, address)) continue;
+    if (grant.domain !== hold.domain || !contains(grant.slice, hold.address)) continue;
     if (found === undefined || (found.sealed && !grant.sealed)) found = grant;
     else if (found.sealed === grant.sealed && grant.slice.length > found.slice.length) found = grant;
   }
   return found;
 }
 
+type Entries = Readonly<Record<string, PoolAllocation>>;
+
 /** What of the object is compared. */
 export interface Shown {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
-  readonly spec: { readonly range: string; readonly allocations: Readonly<Record<string, PoolAllocation>> };
+  readonly spec: { readonly range: string; readonly allocations: Entries };
 }
 
 /** A merge patch; undefined: the object says it already. */
@@ -116,16 +115,10 @@ export function showing(present: Shown, holds: Iterable<Hold>, word: NodeWord): 
   };
 }
 
-type Change = Record<string, unknown> | null;
-
 /** RFC 7386 merges what it meets: a field or an entry that is to go must be named as null. */
-function entryChanges(
-  range: string,
-  present: Readonly<Record<string, PoolAllocation>>,
-  wanted: Readonly<Record<string, PoolAllocation>>,
-): Record<string, Change> {
+function entryChanges(range: string, present: Entries, wanted: Entries) {
   const cidr = parseRange(range);
-  const changes: Record<string, Change> = {};
+  const changes: Record<string, Record<string, unknown> | null> = {};
   for (const [key, entry] of Object.entries(wanted)) {
     const old = present[key];
     if (isEqual(old, entry)) continue;
