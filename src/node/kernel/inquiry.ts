@@ -4,8 +4,7 @@
 import type { Address } from "../../net/address.ts";
 import { type Mac, macToBytes } from "../../net/mac.ts";
 import { arp } from "./arp.ts";
-import { KernelError } from "./error.ts";
-import { lastErrno, libc, refused } from "./libc.ts";
+import { KernelError, lastErrno, libc, refused } from "./libc.ts";
 import { bringUp, type Link, linkOf } from "./link.ts";
 import { neighbourDiscovery } from "./neighbour-discovery.ts";
 import type { Protocol } from "./question.ts";

@@ -1,8 +1,38 @@
-// The few calls of libc that Node does not have, through koffi. Each is synchronous and runs on the calling thread: errno and a
-// thread's namespace are that thread's. Numbers are those of Linux on x64 and arm64, which agree on all of them.
+// The few calls of libc that Node does not have, through koffi, and what src/node/kernel fails with. Each call is synchronous
+// and runs on the calling thread: errno and a thread's namespace are that thread's. Numbers are those of Linux on x64 and
+// arm64, which agree on all of them.
 import koffi from "koffi";
 
-import { KernelError, type KernelErrorCode } from "./error.ts";
+import { CodedError } from "../../net/coded-error.ts";
+
+export type KernelErrorCode =
+  /** Node gives no file descriptor for this socket: it is closed, or not what it should be. */
+  | "no-descriptor"
+  /** The network namespace is gone, or the path never was one. */
+  | "no-netns"
+  | "no-interface"
+  /** The interface is not Ethernet: nothing on it speaks ARP or neighbour discovery. */
+  | "not-ethernet"
+  | "bad-argument"
+  /** More probes wait already than could be answered in time. */
+  | "busy"
+  | "closed"
+  /** Any other refusal of the kernel; the sentence carries errno. */
+  | "system-call";
+
+/** `message` is whole sentences: which call, on what, and what to do. */
+export class KernelError extends CodedError<KernelErrorCode> {}
+
+/** As one thread tells another, which an error does not survive. */
+export interface KernelFailure {
+  readonly code: KernelErrorCode;
+  readonly message: string;
+}
+
+export function kernelFailure(error: unknown, otherwise: KernelErrorCode = "system-call"): KernelFailure {
+  const code = error instanceof KernelError ? error.code : otherwise;
+  return { code, message: error instanceof Error ? error.message : String(error) };
+}
 
 /** Node links libc itself, so its own symbols are enough: no name of a library to guess (glibc or musl). */
 const library = koffi.load(null);

@@ -1,7 +1,6 @@
 // One interface of a namespace, by ioctl on a socket of that namespace (netdevice(7)).
 import { type Mac, macFromBytes } from "../../net/mac.ts";
-import { KernelError } from "./error.ts";
-import { lastErrno, libc, refused } from "./libc.ts";
+import { KernelError, lastErrno, libc, refused } from "./libc.ts";
 
 export interface Link {
   readonly name: string;

@@ -4,8 +4,7 @@
 import { stat } from "node:fs/promises";
 import { isMainThread } from "node:worker_threads";
 
-import { KernelError } from "./error.ts";
-import { lastErrno, libc, refused } from "./libc.ts";
+import { KernelError, lastErrno, libc, refused } from "./libc.ts";
 
 const CLONE_NEWNET = 0x4000_0000;
 const O_CLOEXEC = 0o2000000;

@@ -3,8 +3,7 @@
 // outside our pid namespace, as the host's runtime is for a container; `uid` and `gid` are those of our user namespace.
 import type { Socket } from "node:net";
 
-import { KernelError } from "./error.ts";
-import { libc, refused } from "./libc.ts";
+import { KernelError, libc, refused } from "./libc.ts";
 
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;

@@ -3,9 +3,8 @@
 import { parentPort } from "node:worker_threads";
 
 import { parseAddress } from "../../net/address.ts";
-import { type KernelFailure, kernelFailure } from "./error.ts";
 import { Inquiry } from "./inquiry.ts";
-import { libc } from "./libc.ts";
+import { kernelFailure, type KernelFailure, libc } from "./libc.ts";
 import { homeNamespace, StrandedError, visit } from "./namespace.ts";
 
 export type ProbeOrder =

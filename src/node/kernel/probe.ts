@@ -8,7 +8,7 @@ import { Worker } from "node:worker_threads";
 
 import { asError } from "../../kube/abort.ts";
 import type { Address } from "../../net/address.ts";
-import { KernelError } from "./error.ts";
+import { KernelError } from "./libc.ts";
 import { isInterfaceName } from "./link.ts";
 import type { ProbeOrder, ProbeReport } from "./probe-thread.ts";
 

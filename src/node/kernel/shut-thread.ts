@@ -2,8 +2,7 @@
 import { fstatSync, openSync, closeSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 
-import { KernelError, type KernelFailure, kernelFailure } from "./error.ts";
-import { libc, refused } from "./libc.ts";
+import { KernelError, kernelFailure, type KernelFailure, libc, refused } from "./libc.ts";
 import { isLinkUp, takeDown } from "./link.ts";
 import { homeNamespace, visit } from "./namespace.ts";
 

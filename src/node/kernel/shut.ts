@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-import { KernelError } from "./error.ts";
+import { KernelError } from "./libc.ts";
 import { isInterfaceName } from "./link.ts";
 import type { ShutOrder, ShutReport } from "./shut-thread.ts";
 

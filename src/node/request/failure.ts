@@ -32,9 +32,10 @@ export function later(message: string, cause?: unknown): CniError {
 }
 
 export function errorReply(error: CniError, version: SpecVersion): Reply {
-  const text = JSON.stringify(errorObject(error, version));
-  return { exitStatus: 1, stdout: new TextEncoder().encode(`${text}\n`) };
+  return { exitStatus: 1, stdout: jsonLine(errorObject(error, version)) };
 }
+
+export const jsonLine = (value: object) => new TextEncoder().encode(`${JSON.stringify(value)}\n`);
 
 /** For the middle of a sentence. */
 export function trimmed(error: unknown): string {

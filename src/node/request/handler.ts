@@ -9,7 +9,7 @@ import type { DaemonContext } from "../context.ts";
 import { del } from "../release/delete.ts";
 import { check } from "./check.ts";
 import { configIn } from "./configurations.ts";
-import { errorReply, failureOf } from "./failure.ts";
+import { errorReply, failureOf, jsonLine } from "./failure.ts";
 import { collect } from "./garbage-collect.ts";
 
 export type Observe = (report: {
@@ -29,7 +29,8 @@ export function makeHandler(parts: DaemonContext, observe: Observe) {
     const command = request.environment["CNI_COMMAND"] ?? "";
     let code = 0;
     try {
-      return success(await answer(parts, request, signal));
+      const result = await answer(parts, request, signal);
+      return { exitStatus: 0, stdout: result === undefined ? new Uint8Array() : jsonLine(result) };
     } catch (error) {
       const failure = failureOf(signal.aborted && !(error instanceof CniError) ? signal.reason : error);
       ({ code } = failure);
@@ -82,11 +83,6 @@ function textOf(stdin: Uint8Array, { command }: Invocation): string {
   } catch (cause) {
     throw new CniError(errorCodes.badEncoding, "the network configuration is not UTF-8: write it anew.", { cause });
   }
-}
-
-function success(result: object | void): Reply {
-  const stdout = result === undefined ? new Uint8Array() : new TextEncoder().encode(`${JSON.stringify(result)}\n`);
-  return { exitStatus: 0, stdout };
 }
 
 /** In the version that was asked in, as far as it can be read. */

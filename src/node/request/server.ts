@@ -1,13 +1,14 @@
 // The daemon's unix socket: one request and one reply per connection. Promised: only root and the daemon's own user are heard
 // (0600, in a folder that is 0700); at most `maxInWork` requests are worked on, and more are told to try again; each has a
 // deadline, and is called off when the runtime hangs up. A socket that another daemon answers on is never taken away from it.
+import { once } from "node:events";
 import { chmod, mkdir, unlink } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 
 import { errorCodes, CniError } from "../../cni/error.ts";
 import { encodeReply, FrameError, type Reply, type Request, RequestReader } from "../../cni/protocol/frame.ts";
-import { asError } from "../../kube/abort.ts";
+import { asError, untilAborted } from "../../kube/abort.ts";
 import { deadline } from "../../kube/clock.ts";
 import type { DaemonOptions } from "../context.ts";
 import { errorReply } from "./failure.ts";
@@ -50,12 +51,9 @@ export class SocketServer {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await chmod(folder, 0o700);
     await removeStale(path);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#server.once("error", reject);
     // Nobody connects before the mode is set: the folder is closed to others already.
-    this.#server.listen({ path, backlog: maxConnections }, resolve);
-    await promise;
-    this.#server.removeListener("error", reject);
+    this.#server.listen({ path, backlog: maxConnections });
+    await once(this.#server, "listening");
     await chmod(path, 0o600);
   }
 
@@ -63,11 +61,9 @@ export class SocketServer {
   async close(signal: AbortSignal): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#idle) socket.destroy();
-    const abort = () => this.#stopping.abort(new Error("the daemon is being stopped; try again in a moment."));
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
+    const reason = new Error("the daemon is being stopped; try again in a moment.");
+    void untilAborted(signal).then(() => this.#stopping.abort(reason));
     await Promise.allSettled(this.#inWork);
-    signal.removeEventListener("abort", abort);
     await closed;
   }
 

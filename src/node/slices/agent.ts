@@ -109,11 +109,7 @@ export class SliceAgent {
       onAnswer: (isHeard) => void (this.#isAway = !isHeard),
       onCompared: () => void (this.#isLapsed = false),
     });
-    this.#orphans = new Orphans({
-      ...options,
-      isHeard: () => !this.#isAway,
-      onFreed: (hold) => options.onOrphan?.(hold),
-    });
+    this.#orphans = new Orphans({ ...options, isHeard: () => !this.#isAway });
     this.#lease = new NodeLease({
       ...options,
       namespace: options.systemNamespace,

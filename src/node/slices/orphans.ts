@@ -15,12 +15,11 @@ import type { SliceAgentOptions } from "./agent.ts";
 
 export interface OrphansOptions extends Pick<
   SliceAgentOptions,
-  "client" | "node" | "pods" | "cooldownMs" | "clock" | "log"
+  "client" | "node" | "pods" | "cooldownMs" | "onOrphan" | "clock" | "log"
 > {
   readonly journal: Pick<Journal, "holds" | "get" | "release">;
   /** The API server answers now. */
   readonly isHeard: () => boolean;
-  readonly onFreed: (hold: Hold) => void;
 }
 
 const lookEveryMs = 30_000;
@@ -61,7 +60,7 @@ export class Orphans {
   }
 
   async #judge(hold: Hold, signal: AbortSignal): Promise<void> {
-    const { client, node, journal, cooldownMs, log, onFreed } = this.#options;
+    const { client, node, journal, cooldownMs, log, onOrphan } = this.#options;
     const owner = hold.owner as PodOwner;
     const { namespace, name } = owner;
     const pod = await lookUp(client, pods, { namespace, name }, { signal, timeoutMs: callMs });
@@ -69,7 +68,7 @@ export class Orphans {
     const { domain, address, version } = hold;
     const freed = await journal.release({ domain, address, owner: ownerKey(owner), version, cooldownMs });
     if (freed.outcome !== "released") return;
-    onFreed(hold);
+    onOrphan?.(hold);
     const whose = { address: String(address), domain, pod: describeOwner(owner) };
     log.info("an address of a pod that is gone was freed", whose);
   }

@@ -5,18 +5,13 @@ import type { Clock } from "../../kube/clock.ts";
 /** Of a SliceUse: sliceUseKey. */
 type UseKey = string;
 
-interface Short {
-  readonly count: number;
-  readonly lastMs: number;
-}
-
 /** A runtime that found nothing asks again within seconds: who has not for a minute has given up. */
 const forgetMs = 60_000;
 
 export class Shortage {
   readonly #clock: Clock;
   /** Range -> requests that found nothing free since there was more. */
-  readonly #short = new Map<UseKey, Short>();
+  readonly #short = new Map<UseKey, { readonly count: number; readonly lastMs: number }>();
   /** Range -> how many addresses may be handed out, held or not. */
   readonly #sizes = new Map<UseKey, bigint>();
   readonly #held = new Map<UseKey, number>();
