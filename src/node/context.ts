@@ -1,5 +1,5 @@
-// What the outside world is to the node daemon (bin/node.ts gives the real one, tests their own), and what its commands work
-// with: put together once, in daemon.ts.
+// What the outside world is to the node daemon (bin/node.ts gives the real one, tests their own), and what its commands
+// work with: put together once, in daemon.ts.
 import type { Socket } from "node:net";
 
 import type { IsolationRule } from "../cni/selection.ts";

@@ -1,5 +1,5 @@
-// The node daemon, put together from its parts; bin/node.ts gives it the outside world. It serves DEL from its first moment:
-// a release that cannot be done is recorded. ADD waits until what this node holds is known.
+// The node daemon, put together from its parts; bin/node.ts gives it the outside world. It serves DEL from its first
+// moment: a release that cannot be done is recorded. ADD waits until what this node holds is known.
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 

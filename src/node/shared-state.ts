@@ -60,8 +60,8 @@ export class SharedState {
   }
 
   /**
-   * The ranges that are cut into slices. What is gone, cannot be read, or is older than what this node has ever seen is not believed:
-   * addresses of slices would be shared until the leader has written it again.
+   * The ranges that are cut into slices. What is gone, cannot be read, or is older than what this node has ever seen is
+   * not believed: addresses of slices would be shared until the leader has written it again.
    */
   get sliced(): SlicedKnowledge {
     const { seen } = this.#options;

@@ -1,5 +1,5 @@
-// Work that many wait for and one does: it ends early only when all of those who wait are called off. What fails is forgotten,
-// so that the next who asks tries again.
+// Work that many wait for and one does: it ends early only when all of those who wait are called off. What fails is
+// forgotten, so that the next who asks tries again.
 import { orAborted } from "../kube/abort.ts";
 
 interface Job<T> {

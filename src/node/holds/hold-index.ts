@@ -1,6 +1,6 @@
-// What this node holds, in memory: by place (namespace, domain, address) and by attachment. Only this daemon takes for this
-// node, so what it has listed once and written since is all there is. Not promised: that a hold is still there; the leader
-// may have collected it. Whoever acts on an entry writes with its version.
+// What this node holds, in memory: by place (namespace, domain, address) and by attachment. Only this daemon takes for
+// this node, so what it has listed once and written since is all there is. Not promised: that a hold is still there;
+// the leader may have collected it. Whoever acts on an entry writes with its version.
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";

@@ -1,9 +1,9 @@
-// The sandboxes of this node that were given addresses of the API's ledger, with their holds: known before the runtime has its
-// answer, until their DEL. By them a lost hold is made again (reassert.ts) and an old guest is fenced (claims/fence/fence.ts).
-// The journal has what comes from slices. Promised: what `remember` has answered for survives every end of the daemon. Not
-// flushed: a power cut takes the sandboxes away with the lines, and an ADD does not wait for a disk. Lines of another boot are
-// over, but for the highest versions that the API server has told (server-history.ts). What cannot be written is said and
-// fails nobody: the address is right all the same.
+// The sandboxes of this node that were given addresses of the API's ledger, with their holds: known before the runtime
+// has its answer, until their DEL. By them a lost hold is made again (reassert.ts) and an old guest is fenced
+// (claims/fence/fence.ts). The journal has what comes from slices. Promised: what `remember` has answered for survives
+// every end of the daemon. Not flushed: a power cut takes the sandboxes away with the lines, and an ADD does not wait
+// for a disk. Lines of another boot are over, but for the highest versions that the API server has told
+// (server-history.ts). What cannot be written is said and fails nobody: the address is right all the same.
 import type { Attachment } from "../../cni/attachments.ts";
 import type { Hold, HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";

@@ -1,6 +1,6 @@
 // One probe under way: three questions, the last with half of the time left for its answer, on a packet socket
-// (packet(7)): whole Ethernet frames of one type on one interface. Never blocks; the clock is the caller's. Not promised:
-// every frame; the kernel drops what does not fit its buffer.
+// (packet(7)): whole Ethernet frames of one type on one interface. Never blocks; the clock is the caller's. Not
+// promised: every frame; the kernel drops what does not fit its buffer.
 import type { Address } from "../../net/address.ts";
 import { type Mac, macToBytes } from "../../net/mac.ts";
 import { arp } from "./arp.ts";

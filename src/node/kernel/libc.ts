@@ -1,6 +1,6 @@
-// The few calls of libc that Node does not have, through koffi, and what src/node/kernel fails with. Each call is synchronous
-// and runs on the calling thread: errno and a thread's namespace are that thread's. Numbers are those of Linux on x64 and
-// arm64, which agree on all of them.
+// The few calls of libc that Node does not have, through koffi, and what src/node/kernel fails with. Each call is
+// synchronous and runs on the calling thread: errno and a thread's namespace are that thread's. Numbers are those of
+// Linux on x64 and arm64, which agree on all of them.
 import koffi from "koffi";
 
 import { CodedError } from "../../net/coded-error.ts";

@@ -1,6 +1,6 @@
-// A thread's visit to another network namespace (setns(2)): in, one synchronous piece of work, out. A namespace belongs to a
-// thread, and threads made meanwhile inherit it; so nothing of the event loop runs inside, and the main thread may not make a
-// visit. A socket stays in the namespace it was made in: that is all a visit is for.
+// A thread's visit to another network namespace (setns(2)): in, one synchronous piece of work, out. A namespace belongs
+// to a thread, and threads made meanwhile inherit it; so nothing of the event loop runs inside, and the main thread may
+// not make a visit. A socket stays in the namespace it was made in: that is all a visit is for.
 import { stat } from "node:fs/promises";
 import { isMainThread } from "node:worker_threads";
 

@@ -1,6 +1,6 @@
-// IPv6: duplicate address detection by neighbour solicitation (RFC 4862 section 5.4, messages of RFC 4861 section 4). The
-// solicitation has the unspecified source, so whoever has the address answers to all nodes. Another node that solicits the same
-// address from the unspecified source is about to take it: that is a conflict too.
+// IPv6: duplicate address detection by neighbour solicitation (RFC 4862 section 5.4, messages of RFC 4861 section 4).
+// The solicitation has the unspecified source, so whoever has the address answers to all nodes. Another node that
+// solicits the same address from the unspecified source is about to take it: that is a conflict too.
 import { V6Address } from "../../net/address.ts";
 import { type Mac, macFromBytes, macToBytes } from "../../net/mac.ts";
 import { addressBytes, bytesAt, ethernetHeader, otherMac, type Protocol, type Question } from "./question.ts";

@@ -1,5 +1,5 @@
-// DEL: everything that one sandbox holds on one interface is given back, or the promise to do so is on the disk. Works with
-// whatever it is given, and succeeds on what is gone. A sandbox that a later one has replaced frees nothing.
+// DEL: everything that one sandbox holds on one interface is given back, or the promise to do so is on the disk. Works
+// with whatever it is given, and succeeds on what is gone. A sandbox that a later one has replaced frees nothing.
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { deadline } from "../../kube/clock.ts";
 import { poolsOf } from "../add/shares.ts";

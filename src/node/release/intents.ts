@@ -1,6 +1,6 @@
-// The releases still to be done, on the disk before the runtime is told of success. An intent is everything that one sandbox
-// holds on one interface; it frees only what carries that container id, so a late replay frees nothing of a later sandbox. Not
-// promised: that a release marked as done is not replayed after a crash; replaying one is harmless.
+// The releases still to be done, on the disk before the runtime is told of success. An intent is everything that one
+// sandbox holds on one interface; it frees only what carries that container id, so a late replay frees nothing of a
+// later sandbox. Not promised: that a release marked as done is not replayed after a crash; replaying one is harmless.
 import type { Attachment } from "../../cni/attachments.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import type { PodOwner } from "../../ipam/owner.ts";

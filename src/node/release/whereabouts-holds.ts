@@ -1,5 +1,5 @@
-// What whereabouts gave to a sandbox: its pool's entry has the container id, its reservation object does not. Looked for only
-// where this daemon knows nothing of the sandbox, since it reads whole pools.
+// What whereabouts gave to a sandbox: its pool's entry has the container id, its reservation object does not. Looked
+// for only where this daemon knows nothing of the sandbox, since it reads whole pools.
 import { readAllocations } from "../../api/pools/allocations.ts";
 import { type PoolNaming, poolNamesToRead } from "../../api/pools/pool-name.ts";
 import { readPool } from "../../cluster/pool-object.ts";

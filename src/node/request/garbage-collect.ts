@@ -1,6 +1,6 @@
 // GC: holds that this node recorded for a network and that the runtime no longer lists are given back. The list has no
-// attachments of other networks. So a hold is freed only if it has the same network name and comes out of this configuration's
-// ranges (definitions in two namespaces are often called alike), and no request is working on it.
+// attachments of other networks. So a hold is freed only if it has the same network name and comes out of this
+// configuration's ranges (definitions in two namespaces are often called alike), and no request is working on it.
 import { formatDomain, isSliceDomain } from "../../api/pools/domain.ts";
 import { poolNamesToRead } from "../../api/pools/pool-name.ts";
 import { type Attachment, parseValidAttachments } from "../../cni/attachments.ts";

@@ -1,7 +1,7 @@
-// The node's side of slices (docs/decisions/0013): its Lease, its grants, the mirror of its journal, and whether it may hand
-// out at all. Promised: no address is handed out of a slice without an active grant in the journal, nor after the node's
-// authority is over, nor, with the API server there, before the slices were compared with it. Not promised: that there is an
-// address; `why` says why not.
+// The node's side of slices (docs/decisions/0013): its Lease, its grants, the mirror of its journal, and whether it may
+// hand out at all. Promised: no address is handed out of a slice without an active grant in the journal, nor after the
+// node's authority is over, nor, with the API server there, before the slices were compared with it. Not promised: that
+// there is an address; `why` says why not.
 import { formatDomain, parseDomain } from "../../api/pools/domain.ts";
 import { poolName } from "../../api/pools/pool-name.ts";
 import { type NodeSlices, readNodeSlices, sliceUseKey, writeJournalSlices } from "../../api/slices/node-lease.ts";
@@ -61,10 +61,10 @@ export interface SliceAgentOptions extends Pick<
 }
 
 /**
- * How long after a renewal of its Lease a node may still write into shared ranges. The leader cuts one without a node that it
- * has not seen renew for 240 s (src/cluster/fencing.ts). A renewal may be answered 10 s after it was done; a write that is
- * decided now may be put off by the server's "later" for 30 s, and one whose answer is lost may be done a minute after it was
- * sent: 120 + 10 + 30 + 60 = 220. A renewal is due every 66 s at the latest.
+ * How long after a renewal of its Lease a node may still write into shared ranges. The leader cuts one without a node
+ * that it has not seen renew for 240 s (src/cluster/fencing.ts). A renewal may be answered 10 s after it was done; a
+ * write that is decided now may be put off by the server's "later" for 30 s, and one whose answer is lost may be done a
+ * minute after it was sent: 120 + 10 + 30 + 60 = 220. A renewal is due every 66 s at the latest.
  */
 const waitedForMs = 120_000;
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */

@@ -1,8 +1,8 @@
-// How long a node may hand out of its slices without hearing from the API server (docs/decisions/0013): its authority, from
-// the last renewal of its Lease; others get the slices after twice that. The stricter of two clocks counts: the kernel's
-// uptime, which nobody sets but which stands still while a hypervisor pauses the machine, and the wall clock, which can be set.
-// A clock that went back proves nothing (lxcfs begins uptimes anew). A renewal is noted at most every few minutes: a restart
-// believes a little less than it might, never more.
+// How long a node may hand out of its slices without hearing from the API server (docs/decisions/0013): its authority,
+// from the last renewal of its Lease; others get the slices after twice that. The stricter of two clocks counts: the
+// kernel's uptime, which nobody sets but which stands still while a hypervisor pauses the machine, and the wall clock,
+// which can be set. A clock that went back proves nothing (lxcfs begins uptimes anew). A renewal is noted at most every
+// few minutes: a restart believes a little less than it might, never more.
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -1,8 +1,8 @@
 // The node's one Lease (src/api/slices/node-lease.ts): renewed here, and followed for what the controller writes on it.
-// Promised: a renewal patches the daemon's own keys only, once a minute, at once for another version of the sliced ranges, and
-// after a failure with growing pauses. It is guarded by the version that the daemon left. A Lease that is older than that is
-// the sign of an API server that was restored from a copy: nobody else renews it, and unlike a version it says so also after
-// the server has written as much again.
+// Promised: a renewal patches the daemon's own keys only, once a minute, at once for another version of the sliced
+// ranges, and after a failure with growing pauses. It is guarded by the version that the daemon left. A Lease that is
+// older than that is the sign of an API server that was restored from a copy: nobody else renews it, and unlike a
+// version it says so also after the server has written as much again.
 import {
   journalAnnotation,
   leaseNodeAnnotation,

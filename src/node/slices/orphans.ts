@@ -1,7 +1,7 @@
-// Holds of the journal whose pods are gone: a DEL that never came. Freed only when two looks, half a minute apart, miss the
-// pod among this node's pods, and the API server, asked for the pod itself, says that it is gone or has ended. Never freed:
-// what the API server need not know of (podman, no namespace, a static pod without a mirror), what something keeps, what no
-// pod owns.
+// Holds of the journal whose pods are gone: a DEL that never came. Freed only when two looks, half a minute apart, miss
+// the pod among this node's pods, and the API server, asked for the pod itself, says that it is gone or has ended.
+// Never freed: what the API server need not know of (podman, no namespace, a static pod without a mirror), what
+// something keeps, what no pod owns.
 import { isOffServer, isPodOf, mayLackMirror, mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { type Pod, pods } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";

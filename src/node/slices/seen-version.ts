@@ -1,5 +1,5 @@
-// The newest version of the sliced ranges that this node has seen, and where it keeps pools, on its disk: after a restart an
-// older one is not believed.
+// The newest version of the sliced ranges that this node has seen, and where it keeps pools, on its disk: after a
+// restart an older one is not believed.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

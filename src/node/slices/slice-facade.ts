@@ -1,6 +1,6 @@
 // What requests see of this node's slices: holds, which ranges are cut, and the oldest version of those ranges that any
-// request still works by. The leader cuts a shared range only when every daemon says that it has seen the change. A daemon
-// says so only when no older take is under way: such a take could still write a reservation inside the range.
+// request still works by. The leader cuts a shared range only when every daemon says that it has seen the change. A
+// daemon says so only when no older take is under way: such a take could still write a reservation inside the range.
 import { parseDomain } from "../../api/pools/domain.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";

@@ -77,9 +77,9 @@ function isFirstStart({ asking }: Addition, { claim, identity, siblings = [] }: 
 }
 
 /**
- * Takes first and looks then: almost always nothing is there, and a look before any write waits for the API server's cache.
- * What turns up all the same (an ADD that was cut short, a claim that was forced away) is the claim's, and what was just taken
- * goes back: nobody knows of it yet.
+ * Takes first and looks then: almost always nothing is there, and a look before any write waits for the API server's
+ * cache. What turns up all the same (an ADD that was cut short, a claim that was forced away) is the claim's, and what
+ * was just taken goes back: nobody knows of it yet.
  */
 async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<boolean> {
   const { parts, asking, signal } = addition;
@@ -190,9 +190,9 @@ async function freeNew({ parts, invocation: attachment, signal }: Addition, some
 }
 
 /**
- * What the status names and nobody holds is taken as it is, or nothing: the VM has been using it (OVN-Kubernetes gave it, or
- * a backup has it). Whoever may make claims may write a status too, so it is bound like whatever is asked for by number;
- * without an owner the definition has to consent.
+ * What the status names and nobody holds is taken as it is, or nothing: the VM has been using it (OVN-Kubernetes gave
+ * it, or a backup has it). Whoever may make claims may write a status too, so it is bound like whatever is asked for by
+ * number; without an owner the definition has to consent.
  */
 function asRecorded({ loaded }: Addition, use: ClaimUse, share: Share): Share {
   const { recorded, want } = share;

@@ -1,6 +1,6 @@
-// The addresses that a claim holds, and the pods at them. Nothing here frees anything.
-// Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
-// several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
+// The addresses that a claim holds, and the pods at them. Nothing here frees anything. Promised: a pod is on the hold's
+// list before its ADD is answered, written at the version by which those who are there were counted: of several that
+// come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
 import { allocationReasons, identityOf, nicOfIdentity } from "../../../api/claims/claim-marks.ts";
 import type { RecordedHold } from "../../../cluster/recorded-hold.ts";
 import type { Domain, Hold, HoldNote } from "../../../ipam/ledger.ts";

@@ -1,5 +1,5 @@
-// Which claim an interface goes by, from what was read. Pure: docs/decisions/0014 has the rules.
-// Promised: a claim of another owner is never used, whatever its name is, and neither is that of another NIC or another network.
+// Which claim an interface goes by, from what was read. Pure: docs/decisions/0014 has the rules. Promised: a claim of
+// another owner is never used, whatever its name is, and neither is that of another NIC or another network.
 import { claimName, ownershipOf, swappedClaimName, upstreamClaimName } from "../../../api/claims/claim-marks.ts";
 import type { VirtualMachineInstance } from "../../../api/claims/kubevirt.ts";
 import { isClaimOf } from "../../../api/claims/vm-owner.ts";

@@ -1,7 +1,7 @@
-// Finds the claim that an ADD goes by, and waits for it where it is about to be made. Promised: claims and VMIs are read from
-// the API server at every ADD, never from memory: that a claim is gone frees its address, and a later pod must find none. VMI
-// and claim are read at once where the claim's name is known or guessed, the VM only where there is no claim. Nobody waits
-// longer than `waitMs`.
+// Finds the claim that an ADD goes by, and waits for it where it is about to be made. Promised: claims and VMIs are
+// read from the API server at every ADD, never from memory: that a claim is gone frees its address, and a later pod
+// must find none. VMI and claim are read at once where the claim's name is known or guessed, the VM only where there is
+// no claim. Nobody waits longer than `waitMs`.
 import { takesPart } from "../../../api/claims/claim-choice.ts";
 import { allocationReasons, claimName } from "../../../api/claims/claim-marks.ts";
 import { hashedInterfaceName, type VirtualMachineInstance } from "../../../api/claims/kubevirt.ts";

@@ -1,5 +1,5 @@
-// What a grant asks of its node beside handing out: to lend a piece, to return the slice when it is empty, to drain it. Each
-// step is durable in the journal before the next; a crash repeats at most the last.
+// What a grant asks of its node beside handing out: to lend a piece, to return the slice when it is empty, to drain it.
+// Each step is durable in the journal before the next; a crash repeats at most the last.
 import { ensurePool } from "../../../cluster/pool-object.ts";
 import { describeDomain, type Domain, type Hold } from "../../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../../ipam/owner.ts";

@@ -1,7 +1,7 @@
-// What a node does about one slice: from what its journal has and what the API server shows, the next state of the grant.
-// Pure. Promised (docs/decisions/0013): what the API server shows never widens a grant unless it is newer than what the journal
-// works by; a seal is never undone within its generation, nor by a restored grant that the journal has dropped since; a piece
-// that was given up comes back only as a grant of its own.
+// What a node does about one slice: from what its journal has and what the API server shows, the next state of the
+// grant. Pure. Promised (docs/decisions/0013): what the API server shows never widens a grant unless it is newer than
+// what the journal works by; a seal is never undone within its generation, nor by a restored grant that the journal has
+// dropped since; a piece that was given up comes back only as a grant of its own.
 import { tryAddress } from "../../../api/holds/address-name.ts";
 import type { NodeSlicePool } from "../../../api/slices/node-slice-pool.ts";
 import { blocksOf, covers } from "../../../api/slices/slice-grant.ts";

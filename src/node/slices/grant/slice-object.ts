@@ -1,5 +1,5 @@
-// The IPPool of one slice as a daemon reads it: whose it is, grant, word and entries. Pure. Promised: a grant of which any
-// block cannot be read is no grant, so that a piece that was lent is never handed out because a hand mistyped it.
+// The IPPool of one slice as a daemon reads it: whose it is, grant, word and entries. Pure. Promised: a grant of which
+// any block cannot be read is no grant, so that a piece that was lent is never handed out because a hand mistyped it.
 import { type PoolContents, readAllocations } from "../../../api/pools/allocations.ts";
 import { formatDomain } from "../../../api/pools/domain.ts";
 import type { IPPool } from "../../../api/pools/ip-pool.ts";
