@@ -52,7 +52,7 @@ describe("taking what is there already", () => {
     ["resting, and being deleted", { owner: later, cooling: rest(later, nowMs + 1), leaving: true }, {}, "cooling"],
   ];
   const shown = (step: TakeStep) =>
-    step.step === "answer" ? step.answer.outcome : step.step === "write" ? `write ${step.outcome}` : step.step;
+    step.kind === "answer" ? step.answer.outcome : step.kind === "write" ? `write ${step.outcome}` : step.kind;
 
   test.each(stories)("%s", (_what, { owner, cooling, leaving = false }, more, expected) => {
     const request = { domain: "network:", address, owner: web, ...more };

@@ -12,11 +12,11 @@ export interface Met {
 }
 
 export type TakeStep =
-  | { readonly step: "answer"; readonly answer: TakeOutcome }
+  | { readonly kind: "answer"; readonly answer: TakeOutcome }
   /** Write the request's owner, guarded by what was met, and then answer. */
-  | { readonly step: "write"; readonly outcome: "taken" | "yours" }
+  | { readonly kind: "write"; readonly outcome: "taken" | "yours" }
   /** It would be this owner's, and is about to be gone. */
-  | { readonly step: "wait" };
+  | { readonly kind: "wait" };
 
 export function judgeTake(met: Met, { owner, early = false, asIs = false }: TakeRequest, nowMs: number): TakeStep {
   const { hold, cooling, leaving = false } = met;
@@ -25,16 +25,16 @@ export function judgeTake(met: Met, { owner, early = false, asIs = false }: Take
     const { untilMs, lastOwner } = cooling ?? { untilMs: nowMs, lastOwner: mine };
     const isBack = lastOwner === mine || lastOwner === formerKey(owner);
     if (untilMs > nowMs && !isBack && !early) {
-      return { step: "answer", answer: { outcome: "cooling", untilMs, lastOwner } };
+      return { kind: "answer", answer: { outcome: "cooling", untilMs, lastOwner } };
     }
-    return leaving ? { step: "wait" } : { step: "write", outcome: "taken" };
+    return leaving ? { kind: "wait" } : { kind: "write", outcome: "taken" };
   }
   const isSame = ownerKey(hold.owner) === mine;
-  if (!isSame && !succeeds(owner, hold.owner)) return { step: "answer", answer: { outcome: "held", hold } };
-  if (leaving) return { step: "wait" };
+  if (!isSame && !succeeds(owner, hold.owner)) return { kind: "answer", answer: { outcome: "held", hold } };
+  if (leaving) return { kind: "wait" };
   if (isSame && (asIs || sameContainer(hold.owner, owner)))
-    return { step: "answer", answer: { outcome: "yours", hold } };
-  return { step: "write", outcome: "yours" };
+    return { kind: "answer", answer: { outcome: "yours", hold } };
+  return { kind: "write", outcome: "yours" };
 }
 
 /** The answer, or undefined where the hold that was met is to be freed or changed. */

@@ -5,28 +5,30 @@ import { payloadBytesMax } from "./frame.ts";
 import { encodeRecord, type JournalRecord, placeOf } from "./record.ts";
 import type { Snapshot } from "./rewrite.ts";
 import type { State } from "./state.ts";
-import type { Writer } from "./writer.ts";
+import { Writer, type WriterOptions } from "./writer.ts";
+
+type Listener = (domain: Domain) => void;
 
 export class Commits {
-  readonly #state: State;
   readonly writer: Writer;
-  readonly #followers: Followers;
+  readonly #state: State;
+  readonly #say: WriterOptions["say"];
+  readonly #listeners = new Set<Listener>();
+  /** What changes in one turn is told once. */
+  #changed = new Set<Domain>();
   /** Holds up to this version are on the disk, or were taken back: versions grow in the order of the lines. */
   #durableVersion: number;
 
-  constructor(
-    state: State,
-    onFollowerError: (error: unknown) => void,
-    makeWriter: (snapshot: (taken: Snapshot) => Snapshot) => Writer,
-  ) {
+  constructor(state: State, snapshot: () => Snapshot, options: Omit<WriterOptions, "snapshot" | "live">) {
     this.#state = state;
-    this.#followers = new Followers(onFollowerError);
+    this.#say = options.say;
     this.#durableVersion = state.versions;
-    this.writer = makeWriter((taken) => this.#observed(taken));
+    this.writer = new Writer({ ...options, live: () => state.size, snapshot: () => this.#observed(snapshot()) });
   }
 
   follow(listener: Listener): () => void {
-    return this.#followers.add(listener);
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   isDurable(hold: Hold): boolean {
@@ -46,7 +48,7 @@ export class Commits {
     const { versions } = this.#state;
     const undo = () => {
       for (const each of undos.reverse()) each();
-      for (const domain of domains) this.#followers.tell(domain);
+      this.#tell(domains);
     };
     const settle = () => {
       if (grants !== undefined) this.#state.settle(grants);
@@ -57,8 +59,7 @@ export class Commits {
 
   /** What was decided so far is on the disk: an answer that rests on it may be given. */
   async settled(signal?: AbortSignal): Promise<void> {
-    if (this.writer.isSettled) return;
-    await unlessAborted(this.writer.commit({ isUrgent: false }), signal);
+    if (!this.writer.isSettled) await unlessAborted(this.writer.commit({ isUrgent: false }), signal);
   }
 
   /** A snapshot has what no entry of its own answers for: what was written when an fsync failed. */
@@ -73,7 +74,7 @@ export class Commits {
 
   #durable(versions: number, domains: Iterable<Domain>): void {
     this.#durableVersion = Math.max(this.#durableVersion, versions);
-    for (const domain of domains) this.#followers.tell(domain);
+    this.#tell(domains);
   }
 
   #domainsOf(record: JournalRecord): Domain[] {
@@ -81,38 +82,12 @@ export class Commits {
     const domain = (record.op === "grant" ? record.grant : (placeOf(record) ?? dropped))?.domain;
     return domain === undefined ? [] : [domain];
   }
-}
 
-function isTooLong(payload: string): boolean {
-  return payload.length > payloadBytesMax / 4 && Buffer.byteLength(payload) > payloadBytesMax;
-}
-
-/** Called off, the request ends; what was decided goes on to the disk. */
-function unlessAborted(committed: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  return signal === undefined ? committed : orAborted(committed, signal);
-}
-
-type Listener = (domain: Domain) => void;
-
-/** Who is told that a domain has changed. What changes in one turn is told once. */
-class Followers {
-  readonly #listeners = new Set<Listener>();
-  #changed = new Set<Domain>();
-  readonly #onError: (error: unknown) => void;
-
-  /** A listener that throws harms nobody else. */
-  constructor(onError: (error: unknown) => void) {
-    this.#onError = onError;
-  }
-
-  add(listener: Listener): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  }
-
-  tell(domain: Domain): void {
-    if (this.#changed.size === 0) queueMicrotask(() => this.#flush());
-    this.#changed.add(domain);
+  #tell(domains: Iterable<Domain>): void {
+    for (const domain of domains) {
+      if (this.#changed.size === 0) queueMicrotask(() => this.#flush());
+      this.#changed.add(domain);
+    }
   }
 
   #flush(): void {
@@ -123,9 +98,18 @@ class Followers {
         try {
           listener(domain);
         } catch (error) {
-          this.#onError(error);
+          this.#say("a follower failed", { error }); // and harms nobody else
         }
       }
     }
   }
+}
+
+function isTooLong(payload: string): boolean {
+  return payload.length > payloadBytesMax / 4 && Buffer.byteLength(payload) > payloadBytesMax;
+}
+
+/** Called off, the request ends; what was decided goes on to the disk. */
+function unlessAborted(committed: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  return signal === undefined ? committed : orAborted(committed, signal);
 }

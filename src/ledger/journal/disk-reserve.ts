@@ -3,15 +3,12 @@
 // Not promised: that a release finds the room that was made for it, where another writer was faster. It is then refused and asked for again.
 import { join } from "node:path";
 
-import type { JournalDisk } from "./disk.ts";
+import { type JournalDisk, writeUnsynced } from "./disk.ts";
 
-const folderName = "ballast";
 /** A block of most file systems. */
 const pieceBytes = 4096;
-
 /** A release is a line of some 150 bytes: room for the 1,700 that a node of 170 pods with ten networks each has at most. */
 export const ballastBytes = 64 * pieceBytes;
-
 /** How often a full disk is tried again. */
 const retryMs = 1000;
 
@@ -28,7 +25,7 @@ export class Ballast {
 
   constructor(disk: JournalDisk, folder: string, bytes: number, now: () => number) {
     this.#disk = disk;
-    this.#folder = join(folder, folderName);
+    this.#folder = join(folder, "ballast");
     this.#wanted = Math.ceil(bytes / pieceBytes);
     this.#now = now;
   }
@@ -58,12 +55,10 @@ export class Ballast {
     if (this.#pieces === 0) return false;
     this.#pieces -= 1;
     this.#triedMs = this.#now();
-    try {
-      await this.#disk.remove(this.#pathOf(this.#pieces));
-      return true;
-    } catch {
-      return false;
-    }
+    return this.#disk.remove(this.#pathOf(this.#pieces)).then(
+      () => true,
+      () => false,
+    );
   }
 
   async giveUpAll(): Promise<boolean> {
@@ -76,24 +71,14 @@ export class Ballast {
   async #load(): Promise<void> {
     try {
       if (this.isShort) await this.#disk.prepare(this.#folder);
-      while (this.isShort) {
-        await this.#loadPiece(this.#pathOf(this.#pieces));
-        this.#pieces += 1;
+      for (; this.isShort; this.#pieces += 1) {
+        const path = this.#pathOf(this.#pieces);
+        const there = await this.#disk.read(path);
+        if (there?.length !== pieceBytes) await writeUnsynced(this.#disk, path, Buffer.alloc(pieceBytes));
       }
     } catch {
       // The disk is full still: what there is, is there.
       await this.#disk.remove(this.#pathOf(this.#pieces)).catch(() => {});
-    }
-  }
-
-  async #loadPiece(path: string): Promise<void> {
-    const there = await this.#disk.read(path);
-    if (there?.length === pieceBytes) return;
-    const file = await this.#disk.create(path);
-    try {
-      await file.append(Buffer.alloc(pieceBytes));
-    } finally {
-      await file.close();
     }
   }
 

@@ -4,7 +4,7 @@ import { constants, type FileHandle, mkdir, open, readFile, rename, rm } from "n
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-import { JournalError } from "./error.ts";
+import { JournalError, reasonOf } from "./error.ts";
 
 export interface JournalFile {
   /** Some of the bytes may be in the file when it fails. */
@@ -34,6 +34,7 @@ export interface JournalDisk {
 }
 
 const appending = constants.O_WRONLY | constants.O_APPEND;
+const anew = appending | constants.O_CREAT | constants.O_TRUNC;
 
 export const realJournalDisk: JournalDisk = {
   async prepare(folder) {
@@ -52,7 +53,7 @@ export const realJournalDisk: JournalDisk = {
     }
   },
   open: async (path) => realFile(await open(path, appending, 0o600)),
-  create: async (path) => realFile(await open(path, appending | constants.O_CREAT | constants.O_TRUNC, 0o600)),
+  create: async (path) => realFile(await open(path, anew, 0o600)),
   rename,
   remove: (path) => rm(path, { force: true }),
   syncFolder,
@@ -65,8 +66,18 @@ export const realJournalDisk: JournalDisk = {
 export const pageCacheDisk: JournalDisk = {
   ...realJournalDisk,
   open: async (path) => pageCacheFile(await open(path, appending, 0o600)),
-  create: async (path) => pageCacheFile(await open(path, appending | constants.O_CREAT | constants.O_TRUNC, 0o600)),
+  create: async (path) => pageCacheFile(await open(path, anew, 0o600)),
 };
+
+/** Nothing is synced: it has the room that it takes. */
+export async function writeUnsynced(disk: JournalDisk, path: string, bytes: Buffer): Promise<void> {
+  const file = await disk.create(path);
+  try {
+    await file.append(bytes);
+  } finally {
+    await file.close();
+  }
+}
 
 async function syncFolder(folder: string): Promise<void> {
   await using handle = await open(folder, "r");
@@ -105,15 +116,11 @@ function lockFolder(folder: string): () => void {
     database.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
     database?.close();
-    const { errcode } = cause as { errcode?: number };
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw errcode === busy
+    const isBusy = (cause as { errcode?: number }).errcode === 5; // SQLITE_BUSY
+    throw isBusy
       ? new JournalError("locked", `${path} is another process's: stop the other daemon of this node.`, { cause })
-      : new JournalError("disk", `${path} cannot be locked: ${reason}.`, { cause });
+      : new JournalError("disk", `${path} cannot be locked: ${reasonOf(cause)}.`, { cause });
   }
   const held = database;
   return () => held.close();
 }
-
-/** SQLITE_BUSY */
-const busy = 5;

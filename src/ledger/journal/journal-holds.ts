@@ -3,8 +3,8 @@
 import { type Cooling, CoolingQueue } from "../../ipam/cooling.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
 import { type Owner, type OwnerKey, ownerKey } from "../../ipam/owner.ts";
+import { hashText, SlotIndex } from "../../ipam/slot-index.ts";
 import type { Address } from "../../net/address.ts";
-import { HoldIndex } from "./hold-index.ts";
 
 interface Book {
   /** address -> the hold */
@@ -53,24 +53,18 @@ export class JournalHolds {
 
   /** By this journal's rest clock. */
   resting(domain: Domain, address: Address, nowMs: number): Cooling | undefined {
-    const book = this.#books.get(domain);
-    if (book === undefined) return undefined;
-    expire(book, nowMs);
-    return book.cooling.get(keyOf(address));
+    return this.#cooling(domain, nowMs)?.get(keyOf(address));
   }
 
   /** Undefined: it does not rest from now on. */
-  rest(domain: Domain, address: Address, cooling: Cooling | undefined): void {
-    const book = this.#book(domain);
-    if (cooling === undefined) book.cooling.delete(keyOf(address));
-    else book.cooling.add(keyOf(address), cooling);
+  rest(domain: Domain, address: Address, rest: Cooling | undefined): void {
+    const { cooling } = this.#book(domain);
+    if (rest === undefined) cooling.delete(keyOf(address));
+    else cooling.add(keyOf(address), rest);
   }
 
   *rests(domain: Domain, nowMs: number): IterableIterator<Cooling> {
-    const book = this.#books.get(domain);
-    if (book === undefined) return;
-    expire(book, nowMs);
-    yield* book.cooling.inOrder();
+    yield* this.#cooling(domain, nowMs)?.inOrder() ?? [];
   }
 
   of(domain: Domain): Iterable<Hold> {
@@ -91,23 +85,22 @@ export class JournalHolds {
   }
 
   #book(domain: Domain): Book {
-    const known = this.#books.get(domain);
-    if (known !== undefined) return known;
-    const book = { holds: new Map<number | string, Hold>(), cooling: new CoolingQueue() };
+    const book = this.#books.get(domain) ?? { holds: new Map<number | string, Hold>(), cooling: new CoolingQueue() };
     this.#books.set(domain, book);
     return book;
+  }
+
+  #cooling(domain: Domain, nowMs: number): CoolingQueue | undefined {
+    const cooling = this.#books.get(domain)?.cooling;
+    // To its end: each that it yields is taken out.
+    if (cooling?.due(nowMs)) for (const _ of cooling.expire(nowMs));
+    return cooling;
   }
 }
 
 /** Different for any two addresses: an IPv4 address is a number, an IPv6 address a text. */
 function keyOf(address: Address): number | string {
   return address.family === 4 ? address.value : address.toString();
-}
-
-function expire({ cooling }: Book, nowMs: number): void {
-  if (!cooling.due(nowMs)) return;
-  // To its end: each that it yields is taken out.
-  for (const _ of cooling.expire(nowMs));
 }
 
 /** The part of an owner's key that narrows the search, without making the key: texts of a million holds are not made anew. */
@@ -124,4 +117,46 @@ function identityOf(text: string): string {
 function containerOf(owner: Owner): string | undefined {
   // Records of older systems may have an empty one: thousands of holds under one text, which finds none of them.
   return owner.kind === "pod" && owner.containerId !== "" ? owner.containerId : undefined;
+}
+
+/** Holds found by a text of theirs, such as a container id, that few of them share. Half of what a million entries cost in a Map of texts. */
+class HoldIndex {
+  readonly #textOf: (hold: Hold) => string | undefined;
+  /** Slot -> hold; undefined where the slot is unused. */
+  readonly #holds: (Hold | undefined)[] = [];
+  readonly #unused: number[] = [];
+  readonly #index = new SlotIndex();
+
+  /** Undefined: the hold is not found by a text. */
+  constructor(textOf: (hold: Hold) => string | undefined) {
+    this.#textOf = textOf;
+  }
+
+  get(text: string): Hold[] {
+    const found: Hold[] = [];
+    this.#index.find(hashText(text), (slot) => {
+      const hold = this.#holds[slot]!;
+      if (this.#textOf(hold) === text) found.push(hold);
+      return false; // on to the next
+    });
+    return found;
+  }
+
+  add(hold: Hold): void {
+    const text = this.#textOf(hold);
+    if (text === undefined) return;
+    const slot = this.#unused.pop() ?? this.#holds.length;
+    this.#holds[slot] = hold;
+    this.#index.add(hashText(text), slot);
+  }
+
+  delete(hold: Hold): void {
+    const text = this.#textOf(hold);
+    const hash = text === undefined ? undefined : hashText(text);
+    const slot = hash === undefined ? -1 : this.#index.find(hash, (each) => this.#holds[each] === hold);
+    if (hash === undefined || slot < 0) return;
+    this.#index.delete(hash, slot);
+    this.#holds[slot] = undefined;
+    this.#unused.push(slot);
+  }
 }

@@ -6,15 +6,8 @@
 import { randomUUID } from "node:crypto";
 
 import type { Cooling } from "../../ipam/cooling.ts";
-import {
-  describeDomain,
-  type Domain,
-  type FindOptions,
-  type Hold,
-  type Ledger,
-  LedgerError,
-  type LedgerOptions,
-} from "../../ipam/ledger.ts";
+import { describeDomain, LedgerError } from "../../ipam/ledger.ts";
+import type { Domain, FindOptions, Hold, Ledger, LedgerOptions } from "../../ipam/ledger.ts";
 import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
 import { describeOwner, type OwnerKey, sameOwner, unused } from "../../ipam/owner.ts";
 import { type Address, compare } from "../../net/address.ts";
@@ -29,9 +22,8 @@ import type { JournalGrant } from "./grant.ts";
 import { type Opened, openFolder } from "./opening.ts";
 import type { JournalRecord } from "./record.ts";
 import type { LogPlace } from "./rewrite.ts";
-import { snapshotOf } from "./snapshot.ts";
 import type { State } from "./state.ts";
-import { slackLines as defaultSlackLines, Writer } from "./writer.ts";
+import { slackLines as defaultSlackLines, type Writer } from "./writer.ts";
 
 export interface JournalOptions {
   readonly folder: string;
@@ -72,33 +64,27 @@ export class Journal implements Ledger {
     const { damaged } = opened;
     if (damaged > 0)
       options.log?.warn("the journal was damaged; what could not be read is in journal.damaged", { folder, damaged });
-    return new Journal(options, place, clock, ballast, opened);
+    return new Journal(options, { ...place, ...opened, ballast }, clock);
   }
 
   private constructor(
     { folder, log, slackLines = defaultSlackLines }: JournalOptions,
-    place: LogPlace,
+    opened: Opened & LogPlace & { readonly ballast: Ballast },
     clock: RestClock,
-    ballast: Ballast,
-    opened: Opened,
   ) {
-    const { id, damaged, doubt, state, unlock } = opened;
+    const { id, state } = opened;
     this.id = id;
-    this.damaged = damaged;
+    this.damaged = opened.damaged;
     this.#folder = folder;
     this.#clock = clock;
-    this.#ballast = ballast;
+    this.#ballast = opened.ballast;
     this.#state = state;
-    this.#doubt = doubt;
-    this.#unlock = unlock;
+    this.#doubt = opened.doubt;
+    this.#unlock = opened.unlock;
     this.#renewedOnDiskMs = state.renewedMs;
-    const say = (message: string, fields: Readonly<Record<string, unknown>>) =>
-      log?.warn(message, { folder, ...fields });
-    const onFollowerError = (error: unknown) => say("a follower failed", { error });
-    this.#commits = new Commits(state, onFollowerError, (observed) => {
-      const snapshot = () => observed(snapshotOf(state, clock, id, this.#doubt));
-      return new Writer({ ...place, ...opened, ballast, snapshot, live: () => state.size, say, slackLines });
-    });
+    const say = (words: string, fields: Readonly<Record<string, unknown>>) => log?.warn(words, { folder, ...fields });
+    const snapshot = () => state.snapshot(id, this.#doubt);
+    this.#commits = new Commits(state, snapshot, { ...opened, say, slackLines });
   }
 
   /** Something that was answered may be missing: nothing is handed out until `trusted`. Empty: no; else in a sentence why. */
@@ -125,17 +111,17 @@ export class Journal implements Ledger {
     if (this.#ballast.isShort) await this.#ballast.retry();
     const { domain, address, owner } = request;
     const what = `taking ${address} in ${describeDomain(domain)} for ${describeOwner(owner)}`;
-    refuse(what, this.#closed() || this.suspect);
+    this.#refuse(what, this.suspect);
     const hold = this.get(domain, address);
     if (hold === undefined && !this.blocksOf(domain).has(address))
-      refuse(what, "no slice that this node hands out of has it");
+      this.#refuse(what, "no slice that this node hands out of has it");
     // What has rested is not met any more.
     const step = judgeTake({ hold, cooling: this.#resting(domain, address) }, request, Number.NEGATIVE_INFINITY);
-    if (step.step !== "write") {
+    if (step.kind !== "write") {
       await this.#commits.settled(signal);
       return (step as { answer: TakeOutcome }).answer;
     }
-    refuse(what, this.#ballast.isShort ? `the disk of ${this.#folder} is full: free some of it` : "");
+    this.#refuse(what, this.#ballast.isShort ? `the disk of ${this.#folder} is full: free some of it` : "");
     const note = request.note ?? hold?.note;
     const written = this.#hold({ domain, address, owner, ...(note && { note }) });
     await this.#commits.commit([{ op: "hold", hold: written }], signal, false);
@@ -145,7 +131,7 @@ export class Journal implements Ledger {
   async release(request: ReleaseRequest, { signal }: LedgerOptions = {}): Promise<ReleaseOutcome> {
     signal?.throwIfAborted();
     const { domain, address, owner, cooldownMs, park = false } = request;
-    refuse(`releasing ${address} in ${describeDomain(domain)}`, this.#closed());
+    this.#refuse(`releasing ${address} in ${describeDomain(domain)}`);
     const hold = this.get(domain, address);
     const answer = judgeWrite({ hold }, request);
     if (answer !== undefined || hold === undefined) {
@@ -196,23 +182,27 @@ export class Journal implements Ledger {
 
   /** Wider, it is in force when this resolves; narrower, at once. Holds of the journal's own stay, unless in doubt. */
   async put(grant: JournalGrant, holds: readonly Hold[] = []): Promise<void> {
-    refuse(`putting the grant ${grant.key}`, this.#closed());
-    const merged = mergeMirror(holds, (domain, address) => this.get(domain, address), this.#doubt);
-    const records: JournalRecord[] = merged.map((hold) => ({ op: "hold", hold: this.#hold(hold) }));
+    this.#refuse(`putting the grant ${grant.key}`);
+    // The journal is ahead of the mirror, but for holds that are in doubt: those may be another's by now.
+    const missing = holds.filter(({ domain, address, owner }) => {
+      const own = this.get(domain, address);
+      return own === undefined || (Number(own.version) <= this.#doubt && !sameOwner(own.owner, owner));
+    });
+    const records: JournalRecord[] = missing.map((hold) => ({ op: "hold", hold: this.#hold(hold) }));
     // The grant comes last: a crash in between leaves holds without a grant, and the mirror is read again.
     await this.#commits.commit([...records, { op: "grant", grant }]);
   }
 
   /** Forgets a grant. Holds inside stay until they are released. */
   async drop(key: string): Promise<void> {
-    refuse(`dropping the grant ${key}`, this.#closed());
+    this.#refuse(`dropping the grant ${key}`);
     if (this.#state.grants.has(key)) await this.#commits.commit([{ op: "drop", key }]);
     else await this.#commits.settled();
   }
 
   /** The hold is the reservation ledger's from now on, which its grants note as moved. */
   async move(domain: Domain, address: Address): Promise<void> {
-    refuse(`moving ${address} in ${describeDomain(domain)}`, this.#closed());
+    this.#refuse(`moving ${address} in ${describeDomain(domain)}`);
     await this.#commits.commit([{ op: "move", domain, address }]);
   }
 
@@ -249,14 +239,14 @@ export class Journal implements Ledger {
     this.#state.renewedMs = wallMs;
     const known = this.#renewedOnDiskMs;
     if (known !== undefined && Math.abs(wallMs - known) < renewedEveryMs) return;
-    refuse("noting a renewal", this.#closed());
+    this.#refuse("noting a renewal");
     await this.#commits.commit([{ op: "renewed", wallMs }]);
     this.#renewedOnDiskMs = wallMs;
   }
 
   /** What was decided so far is on the disk; throws LedgerError where that cannot be said. */
   async settled(signal?: AbortSignal): Promise<void> {
-    refuse("waiting for the disk", this.#closed());
+    this.#refuse("waiting for the disk");
     await this.#commits.settled(signal);
   }
 
@@ -276,8 +266,10 @@ export class Journal implements Ledger {
     this.#unlock();
   }
 
-  #closed(): string {
-    return this.#isClosed ? `the journal in ${this.#folder} is closed` : "";
+  /** Throws where the journal is closed, or `why` says something. */
+  #refuse(what: string, why = ""): void {
+    const words = this.#isClosed ? `the journal in ${this.#folder} is closed` : why;
+    if (words !== "") throw new LedgerError("unavailable", `${what}: ${words}.`);
   }
 
   /** By the wall clock. */
@@ -290,21 +282,4 @@ export class Journal implements Ledger {
     this.#state.versions += 1;
     return { ...hold, version: String(this.#state.versions) };
   }
-}
-
-function refuse(what: string, why: string): void {
-  if (why !== "") throw new LedgerError("unavailable", `${what}: ${why}.`);
-}
-
-/** The journal is ahead of its mirror, but for holds at or below `doubt`: those may be another's by now. */
-function mergeMirror(
-  mirror: readonly Hold[],
-  get: (domain: Domain, address: Address) => Hold | undefined,
-  doubt: number,
-): Hold[] {
-  return mirror.filter((hold) => {
-    const own = get(hold.domain, hold.address);
-    if (own === undefined) return true;
-    return Number(own.version) <= doubt && !sameOwner(own.owner, hold.owner);
-  });
 }

@@ -5,15 +5,12 @@ import { join } from "node:path";
 
 import type { RestClock } from "./cooldown-clock.ts";
 import type { Ballast } from "./disk-reserve.ts";
+import { writeUnsynced } from "./disk.ts";
 import { JournalError, reasonOf } from "./error.ts";
 import { type Frame, scan } from "./frame.ts";
 import { decodeRecord, foreignFormat, type HeadRecord, type Intern } from "./record.ts";
 import { type LogFile, type LogPlace, openLog, removeBeside, writeLog } from "./rewrite.ts";
-import { snapshotOf } from "./snapshot.ts";
 import { State } from "./state.ts";
-
-/** What of a damaged file is left for people to look at. */
-const damagedName = "journal.damaged";
 
 export interface OpeningOptions {
   readonly place: LogPlace;
@@ -22,16 +19,9 @@ export interface OpeningOptions {
   readonly newId: () => string;
 }
 
-interface Known {
+export interface Opened extends LogFile, Pick<HeadRecord, "id" | "doubt" | "next"> {
   readonly state: State;
-  readonly id: string;
   readonly damaged: number;
-  /** As of HeadRecord. */
-  readonly doubt: number;
-  readonly next: number;
-}
-
-export interface Opened extends Known, LogFile {
   readonly unlock: () => void;
 }
 
@@ -52,7 +42,7 @@ export async function openFolder(options: OpeningOptions): Promise<Opened> {
   }
 }
 
-async function open({ place, clock, newId }: OpeningOptions): Promise<Known & LogFile> {
+async function open({ place, clock, newId }: OpeningOptions): Promise<Omit<Opened, "unlock">> {
   // Of a rewriting that a crash cut short.
   await removeBeside(place);
   const path = join(place.folder, place.name);
@@ -69,21 +59,13 @@ async function open({ place, clock, newId }: OpeningOptions): Promise<Known & Lo
   }
   if (bytes !== undefined) await keepDamaged(place, bytes);
   // With all that could be read, and the doubt; so it is whole again, and stays in doubt over restarts.
-  return { ...known, ...(await writeLog(place, snapshotOf(state, clock, id, known.doubt), known.next)) };
+  return { ...known, ...(await writeLog(place, state.snapshot(id, known.doubt), known.next)) };
 }
 
-/** As good as it goes: no reason not to start. */
+/** For people to look at, as good as it goes: no reason not to start. */
 async function keepDamaged({ disk, folder }: LogPlace, bytes: Buffer): Promise<void> {
-  try {
-    const file = await disk.create(join(folder, damagedName));
-    try {
-      await file.append(bytes);
-    } finally {
-      await file.close();
-    }
-  } catch {
-    await disk.remove(join(folder, damagedName)).catch(() => {});
-  }
+  const path = join(folder, "journal.damaged");
+  await writeUnsynced(disk, path, bytes).catch(() => disk.remove(path).catch(() => {}));
 }
 
 class Reader {
@@ -120,7 +102,7 @@ class Reader {
   }
 
   /** `id` is undefined where it cannot be read any more. */
-  end(): Omit<Known, "state" | "id"> & { readonly id?: string | undefined; readonly lines: number } {
+  end(): Pick<Opened, "next" | "damaged" | "doubt" | "lines"> & { readonly id?: string | undefined } {
     // A snapshot was on the disk as a whole before it had its name: one that ends early was cut by something else.
     if (this.#isSnapshot) this.#damage();
     const next = Math.max(this.#expected ?? 0, this.#head?.next ?? 1);
@@ -128,12 +110,9 @@ class Reader {
   }
 
   #expect(sequence: number): void {
-    if (this.#isSnapshot && this.#head !== undefined && sequence === this.#head.lines) {
-      this.#isSnapshot = false;
-      this.#expected = this.#head.next;
-      return;
-    }
-    this.#expected = sequence + 1;
+    const isLast = this.#isSnapshot && this.#head !== undefined && sequence === this.#head.lines;
+    if (isLast) this.#isSnapshot = false;
+    this.#expected = isLast ? this.#head!.next : sequence + 1;
   }
 
   #damage(): void {

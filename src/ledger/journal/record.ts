@@ -18,29 +18,25 @@ export interface HeadRecord {
   readonly doubt: number;
 }
 
-interface FreeRecord {
-  readonly op: "free";
+interface Place {
   readonly domain: Domain;
   readonly address: Address;
-  /** Since when, by the wall clock, and how long it rests for all but its last owner. */
-  readonly atMs: number;
-  readonly cooldownMs: number;
-  readonly lastOwner: OwnerKey;
 }
 
 export type JournalRecord =
   | HeadRecord
   | { readonly op: "hold"; readonly hold: Hold }
-  | FreeRecord
+  /** Since when, by the wall clock, and how long it rests for all but its last owner. */
+  | (Place & { readonly op: "free"; readonly atMs: number; readonly cooldownMs: number; readonly lastOwner: OwnerKey })
   /** The hold is the reservation ledger's. */
-  | { readonly op: "move"; readonly domain: Domain; readonly address: Address }
+  | (Place & { readonly op: "move" })
   | { readonly op: "grant"; readonly grant: JournalGrant }
   | { readonly op: "drop"; readonly key: string }
   /** In a snapshot: the latest generation of the pool whose grant was dropped. */
   | { readonly op: "dropped"; readonly domain: Domain; readonly generation: number }
   | { readonly op: "renewed"; readonly wallMs: number };
 
-export function placeOf(record: JournalRecord): { readonly domain: Domain; readonly address: Address } | undefined {
+export function placeOf(record: JournalRecord): Place | undefined {
   if (record.op === "hold") return record.hold;
   return record.op === "free" || record.op === "move" ? record : undefined;
 }
@@ -79,11 +75,12 @@ export function encodeRecord(record: JournalRecord): string {
 export type Intern = (text: string) => string;
 
 /** The text and number of each key; `g` is a grant, `o` an owner, `n` a note. */
-type Line = {
-  readonly [key in "id" | "h" | "f" | "m" | "x" | "d"]?: string;
-} & {
-  readonly [key in "j" | "lines" | "next" | "versions" | "doubt" | "r" | "u" | "v" | "t" | "c"]?: number;
-} & { readonly g?: Readonly<Record<string, unknown>>; readonly o?: unknown; readonly n?: HoldNote };
+type Line = Partial<Record<"id" | "h" | "f" | "m" | "x" | "d", string>> &
+  Partial<Record<"j" | "lines" | "next" | "versions" | "doubt" | "r" | "u" | "v" | "t" | "c", number>> & {
+    readonly g?: Readonly<Record<string, unknown>>;
+    readonly o?: unknown;
+    readonly n?: HoldNote;
+  };
 
 /** Undefined: no record of this format. Its checksum was right, so it was written by something else. */
 export function decodeRecord(text: string, intern: Intern): JournalRecord | undefined {
@@ -97,9 +94,9 @@ export function decodeRecord(text: string, intern: Intern): JournalRecord | unde
 function decode(line: Line, intern: Intern): JournalRecord | undefined {
   if (line.h !== undefined) return { op: "hold", hold: holdOf(line, line.h, intern) };
   if (line.f !== undefined) {
-    const { d = "", t = 0, c = 0, o } = line;
-    const place = { domain: intern(d), address: parseAddress(line.f) };
-    return { op: "free", ...place, atMs: t, cooldownMs: c, lastOwner: o as OwnerKey };
+    const { f, d = "", t = 0, c = 0, o } = line;
+    const lastOwner = o as OwnerKey;
+    return { op: "free", domain: intern(d), address: parseAddress(f), atMs: t, cooldownMs: c, lastOwner };
   }
   if (line.m !== undefined) return { op: "move", domain: intern(line.d ?? ""), address: parseAddress(line.m) };
   if (line.g !== undefined) return { op: "grant", grant: readJournalGrant(line.g) };
@@ -136,16 +133,13 @@ function holdOf({ d = "", v = 0, o, n }: Line, text: string, intern: Intern): Ho
 type OwnerRow = readonly [Owner["kind"], string, string, string, string?, (string | null)?, number?];
 
 function ownerRow(owner: Owner): OwnerRow {
-  const { kind, uid, namespace, name } = owner;
-  if (owner.kind === "claim") {
-    return owner.part === undefined ? [kind, uid, namespace, name] : [kind, uid, namespace, name, "", null, owner.part];
-  }
-  if (owner.kind === "nic") return [kind, uid, namespace, name, owner.nic];
+  const row = [owner.kind, owner.uid, owner.namespace, owner.name] as const;
+  if (owner.kind === "claim") return owner.part === undefined ? row : [...row, "", null, owner.part];
+  if (owner.kind === "nic") return [...row, owner.nic];
   const { containerId, part } = owner;
   // An absent one is written as null, which an empty text is not.
-  if (part !== undefined) return [kind, uid, namespace, name, owner.interface, containerId ?? null, part];
-  if (containerId !== undefined) return [kind, uid, namespace, name, owner.interface, containerId];
-  return [kind, uid, namespace, name, owner.interface];
+  if (part !== undefined) return [...row, owner.interface, containerId ?? null, part];
+  return containerId === undefined ? [...row, owner.interface] : [...row, owner.interface, containerId];
 }
 
 function ownerOf(row: OwnerRow, intern: Intern): Owner {

@@ -1,15 +1,16 @@
 // What a journal's records add up to. One function carries a record out, for a record that is read and for one that is decided now; every
 // step can be taken back, for when the disk refuses it.
-import type { Domain } from "../../ipam/ledger.ts";
+import type { Cooling } from "../../ipam/cooling.ts";
+import type { Domain, Hold } from "../../ipam/ledger.ts";
 import type { Address } from "../../net/address.ts";
 import { common, type IntervalSet } from "../../net/interval-set.ts";
 import { contains } from "../../net/prefix.ts";
 import type { RestClock } from "./cooldown-clock.ts";
 import { type JournalGrant, usableOf } from "./grant.ts";
 import { JournalHolds } from "./journal-holds.ts";
-import { type JournalRecord, placeOf } from "./record.ts";
+import { encodeRecord, type JournalRecord, placeOf } from "./record.ts";
+import type { Snapshot } from "./rewrite.ts";
 
-export type Undo = () => void;
 type Grants = Map<string, JournalGrant>;
 
 export class State {
@@ -42,41 +43,34 @@ export class State {
         return;
       case "hold": {
         const { domain, address, version } = record.hold;
-        this.books.set(domain, address, record.hold);
-        this.books.rest(domain, address, undefined);
+        this.#set(domain, address, record.hold);
         this.versions = Math.max(this.versions, Number(version));
         return;
       }
       case "free": {
         const { domain, address, atMs, cooldownMs, lastOwner } = record;
-        this.books.set(domain, address, undefined);
         const untilMs = this.#clock.endOf(atMs, cooldownMs);
-        this.books.rest(domain, address, cooldownMs > 0 ? { address, untilMs, lastOwner } : undefined);
+        this.#set(domain, address, undefined, cooldownMs > 0 ? { address, untilMs, lastOwner } : undefined);
         return;
       }
       case "move":
-        this.#move(record.domain, record.address);
-        return;
+        return this.#move(record.domain, record.address);
       case "grant":
-        this.#setGrant(record.grant.key, record.grant);
-        return;
+        return this.#setGrant(record.grant.key, record.grant);
       case "drop": {
         const grant = this.grants.get(record.key);
         if (grant !== undefined) this.#drop(grant.domain, grant.generation);
-        this.#setGrant(record.key, undefined);
-        return;
+        return this.#setGrant(record.key, undefined);
       }
       case "dropped":
-        this.#drop(record.domain, record.generation);
-        return;
+        return this.#drop(record.domain, record.generation);
       case "renewed":
         this.renewedMs = record.wallMs;
-        return;
     }
   }
 
   /** Carries it out; what is returned takes it back, as long as all that came after was taken back before. */
-  applyWithUndo(record: JournalRecord): Undo {
+  applyWithUndo(record: JournalRecord): () => void {
     const place = placeOf(record);
     const hold = place && this.books.get(place.domain, place.address);
     const rest = place && this.books.resting(place.domain, place.address, this.#clock.now());
@@ -86,10 +80,7 @@ export class State {
     this.apply(record);
     // The time of the last renewal is a fact, wherever it is written.
     return () => {
-      if (place !== undefined) {
-        this.books.set(place.domain, place.address, hold);
-        this.books.rest(place.domain, place.address, rest);
-      }
+      if (place !== undefined) this.#set(place.domain, place.address, hold, rest);
       if (key !== undefined) this.#setGrant(key, grant);
       for (const each of around) this.#setGrant(each.key, each);
     };
@@ -118,13 +109,42 @@ export class State {
     this.#usable.clear();
   }
 
+  /** All that is known at this moment, as the lines of a new file. Holds and grants never change: only the lists are copied. */
+  snapshot(id: string, doubt: number): Snapshot {
+    const nowMs = this.#clock.now();
+    const wallMs = this.#clock.toWall(nowMs);
+    const { books, versions, renewedMs } = this;
+    const dropped = [...this.dropped];
+    const domains = books.domains();
+    const grants = this.grantsNow();
+    const holds = domains.flatMap((domain) => [...books.of(domain)]);
+    const rests = domains.flatMap((domain) => [...books.rests(domain, nowMs)].map((rest) => ({ ...rest, domain })));
+    const lines = dropped.length + grants.size + holds.length + rests.length + (renewedMs === undefined ? 0 : 1);
+    function* records(next: number): Generator<JournalRecord> {
+      yield { op: "head", id, lines, next, versions, doubt };
+      if (renewedMs !== undefined) yield { op: "renewed", wallMs: renewedMs };
+      for (const [domain, generation] of dropped) yield { op: "dropped", domain, generation };
+      for (const grant of grants.values()) yield { op: "grant", grant };
+      for (const hold of holds) yield { op: "hold", hold };
+      for (const { domain, address, untilMs, lastOwner } of rests) {
+        // What is left of its rest, from now: so it is not longer than that, however the clock jumps.
+        yield { op: "free", domain, address, atMs: wallMs, cooldownMs: untilMs - nowMs, lastOwner };
+      }
+    }
+    return { lines: (next) => records(next).map(encodeRecord), count: lines + 1, settle: () => this.settle(grants) };
+  }
+
+  #set(domain: Domain, address: Address, hold: Hold | undefined, rest?: Cooling): void {
+    this.books.set(domain, address, hold);
+    this.books.rest(domain, address, rest);
+  }
+
   #drop(domain: Domain, generation: number): void {
     this.dropped.set(domain, Math.max(generation, this.dropped.get(domain) ?? 0));
   }
 
   #move(domain: Domain, address: Address): void {
-    this.books.set(domain, address, undefined);
-    this.books.rest(domain, address, undefined);
+    this.#set(domain, address, undefined);
     for (const grant of this.#around(domain, address)) {
       if (grant.moved.some((each) => String(each) === String(address))) continue;
       this.#setGrant(grant.key, { ...grant, moved: [...grant.moved, address] });
@@ -137,12 +157,8 @@ export class State {
 
   #setGrant(key: string, grant: JournalGrant | undefined): void {
     const before = this.grants.get(key);
-    if (before !== undefined) this.#usable.delete(before.domain);
-    if (grant === undefined) {
-      this.grants.delete(key);
-      return;
-    }
-    this.grants.set(key, grant);
-    this.#usable.delete(grant.domain);
+    for (const each of [before, grant]) if (each !== undefined) this.#usable.delete(each.domain);
+    if (grant === undefined) this.grants.delete(key);
+    else this.grants.set(key, grant);
   }
 }

@@ -7,18 +7,17 @@ import { LedgerError } from "../../ipam/ledger.ts";
 import { type Ballast, isFull } from "./disk-reserve.ts";
 import type { JournalFile } from "./disk.ts";
 import { reasonOf } from "./error.ts";
-import { Compaction, type LogFile, type LogPlace, removeBeside, type Snapshot } from "./rewrite.ts";
-import { takePlace, writeBeside } from "./rewrite.ts";
+import { Compaction, removeBeside, takePlace, writeBeside } from "./rewrite.ts";
+import type { LogFile, LogPlace, Snapshot } from "./rewrite.ts";
 
 /** Ten networks of 250 pods, started 25 times over while the disk stands still: 65,536 entries of 1 KiB are 64 MiB. */
 const waitingMax = 65_536;
 /** Fewer dead lines are not worth a rewriting: at 200 bytes a line, 800 KB. */
 export const slackLines = 4096;
-
 /** 1 MiB is some 5,000 takes, more than a node starts at once; one entry that is larger goes alone. */
 const batchBytesMax = 2 ** 20;
 
-export interface Entry {
+interface Entry {
   /** None: it only waits for what was decided before it. */
   readonly payloads: readonly string[];
   /** It goes to the disk even where that is full: what makes room, or hands less out. */
@@ -26,9 +25,6 @@ export interface Entry {
   /** Takes it back in memory. Called in the reverse order. */
   readonly undo: () => void;
   readonly settle: () => void;
-}
-
-interface Waiting extends Entry {
   readonly done: PromiseWithResolvers<void>;
 }
 
@@ -57,7 +53,7 @@ export class Writer {
   #fsyncs = 0;
   #broken = "";
   #isClosed = false;
-  #queue: Waiting[] = [];
+  #queue: Entry[] = [];
   #running: Promise<void> | undefined;
   #compaction: Compaction | undefined;
   /** Not before there are so many lines. */
@@ -71,7 +67,7 @@ export class Writer {
     this.#next = options.next;
   }
 
-  get stats(): { readonly bytes: number; readonly records: number; readonly fsyncs: number; readonly broken: string } {
+  get stats() {
     return { bytes: this.#bytes, records: this.#lines, fsyncs: this.#fsyncs, broken: this.#broken };
   }
 
@@ -79,7 +75,8 @@ export class Writer {
     return this.#running === undefined && this.#broken === "";
   }
 
-  async commit({ payloads = [], isUrgent = true, undo = () => {}, settle = () => {} }: Partial<Entry>): Promise<void> {
+  async commit(entry: Partial<Omit<Entry, "done">>): Promise<void> {
+    const { payloads = [], isUrgent = true, undo = () => {}, settle = () => {} } = entry;
     if (this.#isClosed || this.#queue.length >= waitingMax) {
       undo();
       const why = this.#isClosed ? "is closed" : `has ${waitingMax} requests waiting for its disk already`;
@@ -116,7 +113,7 @@ export class Writer {
     this.#running = undefined;
   }
 
-  async #write(batch: readonly Waiting[]): Promise<void> {
+  async #write(batch: readonly Entry[]): Promise<void> {
     let next = this.#next;
     const frames = batch.flatMap(({ payloads }) => payloads.map((payload) => this.#options.encode(next++, payload)));
     if (frames.length > 0) {
@@ -132,7 +129,7 @@ export class Writer {
   }
 
   /** False: the batch has failed. */
-  async #append(batch: readonly Waiting[], bytes: Buffer): Promise<boolean> {
+  async #append(batch: readonly Entry[], bytes: Buffer): Promise<boolean> {
     for (;;) {
       try {
         await this.#file.append(bytes);
@@ -152,7 +149,7 @@ export class Writer {
     }
   }
 
-  async #sync(batch: readonly Waiting[]): Promise<boolean> {
+  async #sync(batch: readonly Entry[]): Promise<boolean> {
     if (this.#options.isUnsynced === true) return true;
     try {
       this.#fsyncs += 1;
@@ -160,12 +157,9 @@ export class Writer {
       return true;
     } catch (cause) {
       this.#break(cause);
-      if (this.#options.undoesUnsynced === true) {
-        this.#fail(batch, "outcome-unknown", cause);
-        return false;
-      }
+      if (this.#options.undoesUnsynced === true) this.#fail(batch, "outcome-unknown", cause);
       // It stands in the file for whoever reads it, so it stays in memory; and it is in the file that is written next.
-      for (const { done } of batch) done.reject(writeError(this.#options.what, "outcome-unknown", cause));
+      else for (const { done } of batch) done.reject(this.#error("outcome-unknown", cause));
       return false;
     }
   }
@@ -184,19 +178,23 @@ export class Writer {
   #break(cause: unknown): void {
     this.#broken = reasonOf(cause) || "it failed";
     this.#compaction?.abandon();
-    const { say, what } = this.#options;
-    say(`${what} cannot be written and is to be written anew`, { error: cause });
+    this.#options.say(`${this.#options.what} cannot be written and is to be written anew`, { error: cause });
   }
 
   /** Takes back the batch, and all that was decided on top of it. */
-  #fail(batch: readonly Waiting[], code: LedgerError["code"], cause: unknown): void {
+  #fail(batch: readonly Entry[], code: LedgerError["code"], cause: unknown): void {
     this.#compaction?.abandon();
     const later = this.#queue.splice(0);
     for (const { undo } of [...batch, ...later].reverse()) undo();
-    for (const { done } of later) done.reject(writeError(this.#options.what, "unavailable", cause));
-    for (const { payloads, done } of batch) {
-      done.reject(writeError(this.#options.what, payloads.length === 0 ? "unavailable" : code, cause));
-    }
+    for (const { done } of later) done.reject(this.#error("unavailable", cause));
+    for (const { payloads, done } of batch)
+      done.reject(this.#error(payloads.length === 0 ? "unavailable" : code, cause));
+  }
+
+  #error(code: LedgerError["code"], cause: unknown): LedgerError {
+    const remedy = isFull(cause) ? "its disk is full: free some of it" : reasonOf(cause);
+    const known = code === "unavailable" ? "nothing was written" : "whether it was written is not known";
+    return new LedgerError(code, `${this.#options.what} cannot be written, and ${known}: ${remedy}.`, { cause });
   }
 
   /** Everything known, and all that waits, in a new file. */
@@ -244,8 +242,7 @@ export class Writer {
     this.#lines = lines;
     await old.close().catch(() => {});
     try {
-      await takePlace(this.#options);
-      return undefined;
+      return await takePlace(this.#options);
     } catch (cause) {
       this.#break(cause);
       return cause ?? new Error("it failed");
@@ -275,7 +272,7 @@ export class Writer {
 }
 
 /** Takes from the front of the queue what is written next; at least one. */
-function nextBatch(queue: Waiting[]): Waiting[] {
+function nextBatch(queue: Entry[]): Entry[] {
   let bytes = 0;
   let count = 0;
   for (const { payloads } of queue) {
@@ -286,13 +283,7 @@ function nextBatch(queue: Waiting[]): Waiting[] {
   return queue.splice(0, count);
 }
 
-function succeed(batch: readonly Waiting[]): void {
+function succeed(batch: readonly Entry[]): void {
   for (const { settle } of batch) settle();
   for (const { done } of batch) done.resolve();
-}
-
-function writeError(what: string, code: LedgerError["code"], cause: unknown): LedgerError {
-  const remedy = isFull(cause) ? "its disk is full: free some of it" : reasonOf(cause);
-  const known = code === "unavailable" ? "nothing was written" : "whether it was written is not known";
-  return new LedgerError(code, `${what} cannot be written, and ${known}: ${remedy}.`, { cause });
 }

@@ -172,10 +172,10 @@ export class ReservationLedger implements AmendableLedger {
       if (met === undefined) continue;
       const step = judgeTake(met, request, this.#options.now());
       // A hold from before whereabouts came has no finalizer yet.
-      const isDone = step.step === "answer" && !(step.answer.outcome === "yours" && keep && !isKept(met.object));
+      const isDone = step.kind === "answer" && !(step.answer.outcome === "yours" && keep && !isKept(met.object));
       if (isDone) return step.answer;
-      if (step.step === "wait") throw beingDeleted(request, met.object);
-      const outcome = step.step === "write" ? step.outcome : "yours";
+      if (step.kind === "wait") throw beingDeleted(request, met.object);
+      const outcome = step.kind === "write" ? step.outcome : "yours";
       const before: Partial<Hold> = outcome === "yours" ? met.hold : {};
       const kept = { note: note ?? before.note, users: before.users ?? users };
       const next = records.make(
