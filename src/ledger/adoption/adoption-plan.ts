@@ -64,7 +64,7 @@ class Planner implements AdoptionPlan {
     const { entries, unreadable } = readAllocations(pool);
     // Such a key is no address of this pool, so nothing that is handed out of it can meet it.
     this.warnings.push(...unreadable.map(({ message }) => message));
-    const note = { pool: `${pool.metadata.namespace}/${pool.metadata.name}` };
+    const note = noteOf(pool);
     for (const { address, others, isWrapped, owner } of entries) {
       const candidates = isWrapped ? this.#sameOffset(pool, address, owner) : [address, ...others];
       if (candidates.length === 0) {
@@ -80,18 +80,14 @@ class Planner implements AdoptionPlan {
 
   /** An object without an entry is held too. */
   readObjects(pools: readonly IPPool[]): void {
-    const ranges = pools.map(({ spec, metadata }) => ({
-      prefix: parseRange(spec.range).prefix,
-      note: { pool: `${metadata.namespace}/${metadata.name}` },
-    }));
+    const ranges = pools.map((pool) => ({ prefix: parseRange(pool.spec.range).prefix, note: noteOf(pool) }));
     const rangeOf = (address: Address) => ranges.find(({ prefix }) => contains(prefix, address));
     for (const { object, meanings } of this.#older) this.#readOlder(object, meanings, rangeOf);
     for (const [text, object] of this.#today) {
       const [hold] = holdsIn(this.#records, object);
       const range = hold && rangeOf(hold.address);
-      const isMarked =
-        object.metadata.labels?.[ownerLabelName] !== undefined || coolingOf(object.metadata) !== undefined;
-      if (hold === undefined || range === undefined || isMarked || this.#planned.has(text)) continue;
+      const isOurs = isMarked(object) || coolingOf(object.metadata) !== undefined;
+      if (hold === undefined || range === undefined || isOurs || this.#planned.has(text)) continue;
       this.claim.push({ object, hold: { address: hold.address, owner: hold.owner, note: range.note } });
     }
   }
@@ -99,7 +95,7 @@ class Planner implements AdoptionPlan {
   #readOlder(
     object: HeldObject,
     meanings: readonly Hold[],
-    rangeOf: (address: Address) => { readonly note: { readonly pool: string } } | undefined,
+    rangeOf: (address: Address) => Pick<Required<NewHold>, "note"> | undefined,
   ): void {
     const here = meanings.flatMap((hold) => {
       const range = rangeOf(hold.address);
@@ -120,16 +116,12 @@ class Planner implements AdoptionPlan {
     if (planned !== undefined) return this.#compare(hold, planned, source);
     if (object === undefined) {
       this.#planned.set(text, hold.owner);
-      this.create.push(hold);
-      return;
+      return void this.create.push(hold);
     }
     const recorded = readRecord(this.#records, hold.address, object).owner;
     const isResting = coolingOf(object.metadata) !== undefined;
-    const isMarked = object.metadata.labels?.[ownerLabelName] !== undefined;
-    if (isResting ? samePod(recorded, hold.owner) && sameContainer(recorded, hold.owner) : isMarked) {
-      if (!isResting) this.#compare(hold, recorded, source);
-      return;
-    }
+    if (!isResting && isMarked(object)) return this.#compare(hold, recorded, source);
+    if (isResting && samePod(recorded, hold.owner) && sameContainer(recorded, hold.owner)) return;
     // It rests, and the entry is another's or a later container's (whereabouts takes a reservation in its pod's name for its
     // own); or it has no marks yet, and the entry may know the container.
     const isNobodys = isResting || recorded.name === "";
@@ -141,10 +133,8 @@ class Planner implements AdoptionPlan {
 
   #compare({ address, owner }: NewHold, recorded: Owner, source: string): void {
     if (source === "" || samePod(recorded, owner)) return;
-    this.warnings.push(
-      `${source} says that ${address} is ${describeOwner(owner)}'s, and its hold says ${describeOwner(recorded)}'s: ` +
-        "one of them uses another's address. Delete the pod that came later.",
-    );
+    const what = `${source} says that ${address} is ${describeOwner(owner)}'s, and its hold says ${describeOwner(recorded)}'s`;
+    this.warnings.push(`${what}: one of them uses another's address. Delete the pod that came later.`);
   }
 
   #isRecordedFor(address: Address, owner: Owner): boolean {
@@ -162,6 +152,14 @@ class Planner implements AdoptionPlan {
       return fits && samePod(hold.owner, owner) ? [hold.address] : [];
     });
   }
+}
+
+function noteOf({ metadata }: IPPool) {
+  return { pool: `${metadata.namespace}/${metadata.name}` };
+}
+
+function isMarked({ metadata }: HeldObject): boolean {
+  return metadata.labels?.[ownerLabelName] !== undefined;
 }
 
 /** By name: whereabouts' records have no UIDs, and often no interface. */

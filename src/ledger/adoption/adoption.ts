@@ -11,16 +11,15 @@ import { isAdopted, markedDomain } from "../../api/pools/pool-domain.ts";
 import { poolObject, type PoolObject, readPool } from "../../cluster/pool-object.ts";
 import { ipPools } from "../../cluster/resources.ts";
 import { type Domain, LedgerError } from "../../ipam/ledger.ts";
-import type { Clock } from "../../kube/clock.ts";
 import { inParallel } from "../../kube/in-parallel.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { unless } from "../../kube/unless.ts";
 import { removeObject } from "../reservation/guarded-delete.ts";
 import { type Records, recordsOf, rewritten } from "../reservation/records.ts";
-import { patiently } from "../reservation/retry-after.ts";
+import { patiently, type Waiting } from "../reservation/retry-after.ts";
 import { type AdoptionPlan, planAdoption } from "./adoption-plan.ts";
 
-export interface AdoptionOptions {
+export interface AdoptionOptions extends Waiting {
   readonly pool: PoolObject;
   /** Where the pool's addresses are unique: decides which kind of object a hold is. */
   readonly domain: Domain;
@@ -33,8 +32,6 @@ export interface AdoptionOptions {
   /** An entry of our own may be older than its release: the pool is left as it is. For who comes back without this. */
   readonly patient?: boolean;
   readonly signal?: AbortSignal;
-  readonly clock?: Clock;
-  readonly random?: () => number;
 }
 
 export interface Adoption {
@@ -81,11 +78,9 @@ export async function adoptPool(client: KubeClient, options: AdoptionOptions): P
     const [first, ...others] = isDone ? pools : await work.mark(pools);
     if (first !== undefined) return { pool: poolObject(first, others), created, blocking, warnings };
   }
-  throw new LedgerError(
-    "unavailable",
-    `IPPool ${options.pool.namespace}/${options.pool.name} changed ${roundsMax} times while it was being adopted: something ` +
-      "else writes to it. Stop whereabouts, or turn coexistence on.",
-  );
+  const what = `IPPool ${options.pool.namespace}/${options.pool.name} changed ${roundsMax} times while it was being adopted`;
+  const remedy = "something else writes to it. Stop whereabouts, or turn coexistence on.";
+  throw new LedgerError("unavailable", `${what}: ${remedy}`);
 }
 
 class Work {
@@ -102,10 +97,8 @@ class Work {
   /** The pool and its earlier selves, as they are now; one that is gone has no entries. */
   async readPools(): Promise<IPPool[]> {
     const { pool, signal } = this.#options;
-    const read = [pool.object, ...pool.others].map(({ metadata }) =>
-      this.#call(() =>
-        readPool(this.#client, { namespace: metadata.namespace ?? "", name: metadata.name ?? "", signal }),
-      ),
+    const read = [pool.object, ...pool.others].map(({ metadata: { namespace = "", name = "" } }) =>
+      this.#call(() => readPool(this.#client, { namespace, name, signal })),
     );
     const pools = (await Promise.all(read)).filter((each) => each !== undefined);
     if (pools[0]?.metadata.name === pool.name) return pools;

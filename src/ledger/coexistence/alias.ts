@@ -69,12 +69,8 @@ function recordedOwner(records: Records, { owner, address }: Hold, found: HeldOb
 function foreignAlias({ domain, address }: Hold, found: HeldObject): Hold {
   const [namespace = "", name = ""] = ((found.spec as { podref?: string }).podref ?? "").split("/");
   const { uid = "", resourceVersion = "" } = found.metadata;
-  return {
-    domain,
-    address,
-    owner: { kind: "pod", uid: "", namespace, name, interface: "" },
-    version: `${uid}@${resourceVersion}`,
-  };
+  const owner = { kind: "pod", uid: "", namespace, name, interface: "" } as const;
+  return { domain, address, owner, version: `${uid}@${resourceVersion}` };
 }
 
 function aliasObject(records: Records, hold: Hold, name: string): HeldObject {

@@ -8,7 +8,6 @@ import { type Hold, LedgerError, type TakeRequest } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { Signal } from "../../kube/unless.ts";
-import type { Address } from "../../net/address.ts";
 import { removeObject } from "../reservation/guarded-delete.ts";
 import type { HeldObject } from "../reservation/list-holds.ts";
 import type { Records } from "../reservation/records.ts";
@@ -60,7 +59,7 @@ export class Beside {
   /** Gives back what whereabouts recorded, entry first. False: it is another's, or a later container's; all stays. */
   async releaseTheirs(
     records: Records,
-    { address, owner, pool }: { readonly address: Address; readonly owner: Owner; readonly pool: string },
+    { address, owner, pool }: Pick<Hold, "address" | "owner"> & { readonly pool: string },
     signal: Signal,
   ): Promise<boolean> {
     const names = [records.nameOf(address), records.formerNameOf(address)].filter((name) => name !== undefined);

@@ -10,22 +10,18 @@ import type { IPPool, PoolAllocation } from "../../api/pools/ip-pool.ts";
 import { parseRange } from "../../api/pools/range.ts";
 import { entryPatch, readPool } from "../../cluster/pool-object.ts";
 import { ipPools } from "../../cluster/resources.ts";
-import { describeDomain, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import { describeDomain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { type ObjectName, parseKey } from "../../kube/meta.ts";
 import type { JsonPatchOperation } from "../../kube/patch.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { Signal } from "../../kube/unless.ts";
-import type { Address } from "../../net/address.ts";
-
-export interface EntryPlace {
+export interface EntryPlace extends Pick<Hold, "domain" | "address"> {
   readonly client: KubeClient;
   readonly pool: ObjectName & { readonly namespace: string };
   /** As it is in the pool: every offset counts from it. */
   readonly range: string;
-  readonly domain: Domain;
-  readonly address: Address;
   /** The key in spec.allocations. */
   readonly key: string;
 }
@@ -36,21 +32,18 @@ const triesMax = 5;
 /** Where the entry goes. Refuses what whereabouts could not read; nothing was written yet. */
 export async function entryPlace(
   client: KubeClient,
-  { domain, address, pool }: { readonly domain: Domain; readonly address: Address; readonly pool: string | undefined },
+  { domain, address, pool }: Pick<Hold, "domain" | "address"> & { readonly pool: string | undefined },
   signal: Signal,
 ): Promise<EntryPlace> {
   if (pool === undefined) {
-    throw new LedgerError(
-      "unavailable",
-      `${address} in ${describeDomain(domain)} was asked for without its pool, and whereabouts is active: it needs an entry in an IPPool. ` +
-        "Name the pool in the note of the request.",
-    );
+    const what = `${address} in ${describeDomain(domain)} was asked for without its pool, and whereabouts is active`;
+    const remedy = "it needs an entry in an IPPool. Name the pool in the note of the request.";
+    throw new LedgerError("unavailable", `${what}: ${remedy}`);
   }
   const { namespace = "", name } = parseKey(pool);
   const object = await readPool(client, { namespace, name, signal });
-  if (object === undefined) {
+  if (object === undefined)
     throw new LedgerError("unavailable", `There is no IPPool ${pool} for ${address}: it was deleted. Try again.`);
-  }
   const { range } = object.spec;
   const key = allocationKey(parseRange(range), address, { forWhereabouts: true });
   return { client, pool: { namespace, name }, range, domain, address, key };
@@ -99,20 +92,16 @@ async function read(place: EntryPlace, signal: Signal): Promise<IPPool> {
   const { namespace, name } = place.pool;
   const pool = await readPool(place.client, { namespace, name, signal });
   if (pool?.spec.range === place.range) return pool;
-  throw new LedgerError(
-    "unavailable",
-    `IPPool ${namespace}/${name} ${pool === undefined ? "is gone" : `has range ${pool.spec.range}, and had ${place.range}`}: ` +
-      `${place.address} cannot be entered there. Try again.`,
-  );
+  const what = pool === undefined ? "is gone" : `has range ${pool.spec.range}, and had ${place.range}`;
+  const words = `IPPool ${namespace}/${name} ${what}: ${place.address} cannot be entered there. Try again.`;
+  throw new LedgerError("unavailable", words);
 }
 
 /** By pod and interface, as whereabouts tells its entries apart; by UID where both have one. */
 function isSame(a: PoolAllocation, b: PoolAllocation): boolean {
   const [uid, other] = [a["uid"], b["uid"]];
-  if (a.podref !== b.podref || (a.ifname ?? "") !== (b.ifname ?? "") || (a.kind ?? "pod") !== (b.kind ?? "pod")) {
-    return false;
-  }
-  return !uid || !other || uid === other;
+  const isPod = a.podref === b.podref && (a.kind ?? "pod") === (b.kind ?? "pod");
+  return isPod && (a.ifname ?? "") === (b.ifname ?? "") && (!uid || !other || uid === other);
 }
 
 /** Of the same pod, for a container that came after the one whose address is given back. */

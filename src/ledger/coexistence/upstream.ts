@@ -50,11 +50,8 @@ export async function detectUpstream(client: KubeClient, options: UpstreamOption
     client.list(ipPools, { namespace, labelSelector: `!${sliceLabelName}`, signal }),
   ]);
   const workloads = found.filter((each) => each.namespace === namespace);
-  const why = [
-    ...workloads.map(({ workload }) => `${workload} runs whereabouts.`),
-    ...leased,
-    ...foreignWriters(pools.items, sinceMs),
-  ];
+  const seen = workloads.map(({ workload }) => `${workload} runs whereabouts.`);
+  const why = [...seen, ...leased, ...foreignWriters(pools.items, sinceMs)];
   const elsewhere = found.filter((each) => each.namespace !== namespace);
   return { active: why.length > 0, reconciler: workloads.length > 0, why, elsewhere };
 }
@@ -65,9 +62,8 @@ async function workloadsIn(client: KubeClient, namespaces: Iterable<string>, sig
       client.list(daemonSets, { namespace, signal }),
       client.list(deployments, { namespace, signal }),
     ]);
-    return [...sets.items.filter(isRunning), ...deployed.items.filter(({ spec }) => spec?.replicas !== 0)].filter(
-      isWhereabouts,
-    );
+    const running = [...sets.items.filter(isRunning), ...deployed.items.filter(({ spec }) => spec?.replicas !== 0)];
+    return running.filter(isWhereabouts);
   });
   return (await Promise.all(lists)).flat().map((object) => {
     const { kind, metadata } = object;
@@ -76,12 +72,15 @@ async function workloadsIn(client: KubeClient, namespaces: Iterable<string>, sig
 }
 
 /** It writes this variable into the kubeconfig of its plugin; without it that says kube-system. */
-function poolNamespaceOf({ spec, metadata }: DaemonSet | Deployment): string {
-  const { containers = [], initContainers = [] } = spec?.template?.spec ?? {};
-  const all = [...containers, ...initContainers].flatMap(({ env = [] }) => env);
+function poolNamespaceOf(object: DaemonSet | Deployment): string {
+  const all = containersOf(object).flatMap(({ env = [] }) => env);
   const said = all.find(({ name }) => name === "WHEREABOUTS_NAMESPACE");
-  if (said === undefined) return "kube-system";
-  return said.valueFrom === undefined ? (said.value ?? "kube-system") : (metadata.namespace ?? "");
+  return said?.valueFrom === undefined ? (said?.value ?? "kube-system") : (object.metadata.namespace ?? "");
+}
+
+function containersOf({ spec }: DaemonSet | Deployment) {
+  const { containers = [], initContainers = [] } = spec?.template?.spec ?? {};
+  return [...containers, ...initContainers];
 }
 
 async function leaseSigns(client: KubeClient, namespace: string, sinceMs: number, signal: Signal): Promise<string[]> {
@@ -108,9 +107,8 @@ function isRunning({ status, metadata }: DaemonSet): boolean {
 }
 
 /** By its image, whoever built it: `ghcr.io/k8snetworkplumbingwg/whereabouts:v0.9.4`. A name alone may be ours. */
-function isWhereabouts({ spec }: DaemonSet | Deployment): boolean {
-  const { containers = [], initContainers = [] } = spec?.template?.spec ?? {};
-  return [...containers, ...initContainers].some(({ image = "" }) => /(^|\/)[^/]*whereabouts[^/]*$/.test(image));
+function isWhereabouts(object: DaemonSet | Deployment): boolean {
+  return containersOf(object).some(({ image = "" }) => /(^|\/)[^/]*whereabouts[^/]*$/.test(image));
 }
 
 /** Those who write to these objects without being at work on them: people with their tools, and the garbage collector. */

@@ -41,29 +41,27 @@ async function letGo<T extends KubeObject>(
   deleted: T,
   signal: AbortSignal | undefined,
 ): Promise<Removal> {
-  const at = { namespace: deleted.metadata.namespace ?? "", name: deleted.metadata.name ?? "" };
-  let object = deleted;
-  for (let tries = 1; object.metadata.uid === deleted.metadata.uid; tries++) {
+  const { namespace = "", name = "", uid } = deleted.metadata;
+  let object: T | undefined = deleted;
+  for (let tries = 1; object !== undefined && object.metadata.uid === uid; tries++) {
     if (!isUnchanged(object, deleted)) return "changed";
     const index = (object.metadata.finalizers ?? []).indexOf(keptFinalizer);
     if (index < 0) return "removed";
     const path = pointer("metadata", "finalizers", index);
     try {
       const operations = [
-        { op: "test", path: "/metadata/uid", value: deleted.metadata.uid },
+        { op: "test", path: "/metadata/uid", value: uid },
         { op: "test", path: "/metadata/resourceVersion", value: object.metadata.resourceVersion },
         { op: "test", path, value: keptFinalizer },
         { op: "remove", path },
       ] as const;
-      await client.patch(resource, at, { type: "json", operations }, { signal });
+      await client.patch(resource, { namespace, name }, { type: "json", operations }, { signal });
       return "removed";
     } catch (error) {
       if (isApiError(error, "not-found")) return "removed";
       if (!isApiError(error, "invalid", "conflict") || tries === triesMax) throw error;
     }
-    const now = await lookUp(client, resource, at, { signal });
-    if (now === undefined) return "removed";
-    object = now;
+    object = await lookUp(client, resource, { namespace, name }, { signal });
   }
   return "removed";
 }

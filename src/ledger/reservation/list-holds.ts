@@ -1,8 +1,8 @@
 // Every object behind a hold, of both kinds: what leak collection, mirror, quotas, `check` and a daemon at its start read.
 // Promised: an object that cannot be read is handed over as such, never passed over. Not promised: a snapshot; the two kinds
 // are listed one after the other. A reservation under an old IPv6 name of two meanings comes once for each of them.
-import { type Cooling, coolingOf, heldSelector, nodeLabel } from "../../api/holds/hold-marks.ts";
-import { aliasAnnotation, nodeLabelName, podNamespaceLabelName } from "../../api/holds/hold-marks.ts";
+import { aliasAnnotation, type Cooling, coolingOf, heldSelector, nodeLabel } from "../../api/holds/hold-marks.ts";
+import { nodeLabelName, podNamespaceLabelName } from "../../api/holds/hold-marks.ts";
 import { holdOfObject } from "../../api/holds/hold-object.ts";
 import { holdKind } from "../../api/holds/hold.ts";
 import { holdsOfReservation } from "../../api/holds/reservation-hold.ts";
@@ -62,16 +62,10 @@ const readings = new WeakMap<HeldObject, readonly (ListedHold | UnreadableHold)[
 
 /** What one object says. Nothing for the alias of another (docs/objects.md): the other says it. */
 export function readHeld(object: HeldObject): readonly (ListedHold | UnreadableHold)[] {
-  const known = readings.get(object);
-  if (known !== undefined) return known;
-  const reading = readAnew(object);
-  if (isFixed(object)) readings.set(object, reading);
+  const reading = readings.get(object) ?? readAnew(object);
+  // Caches freeze all of an object; one that is frozen outside only could still change within.
+  if ([object, object.metadata, object.spec].every(Object.isFrozen)) readings.set(object, reading);
   return reading;
-}
-
-/** Caches freeze all of an object; one that is frozen outside only could still change within. */
-function isFixed(object: HeldObject): boolean {
-  return Object.isFrozen(object) && Object.isFrozen(object.metadata) && Object.isFrozen(object.spec);
 }
 
 function readAnew(object: HeldObject): readonly (ListedHold | UnreadableHold)[] {
@@ -100,10 +94,8 @@ function namelessReservation({ metadata }: HeldObject): string {
 }
 
 function selectorOf({ node, podNamespace, includeCooling = false }: HeldObjectsOptions): string | undefined {
-  const terms = [
-    ...(node === undefined ? [] : [`${nodeLabelName}=${nodeLabel(node)}`]),
-    ...(podNamespace === undefined ? [] : [`${podNamespaceLabelName}=${podNamespace}`]),
-    ...(includeCooling ? [] : [heldSelector]),
-  ];
+  const ofNode = node !== undefined && `${nodeLabelName}=${nodeLabel(node)}`;
+  const ofPods = podNamespace !== undefined && `${podNamespaceLabelName}=${podNamespace}`;
+  const terms = [ofNode, ofPods, !includeCooling && heldSelector].filter((term) => term !== false);
   return terms.length === 0 ? undefined : terms.join(",");
 }

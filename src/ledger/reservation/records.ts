@@ -36,10 +36,10 @@ const nobody: Owner = { kind: "pod", uid: "", namespace: "", name: "", interface
 
 export function recordsOf(domain: Domain, namespace: string): Records {
   const parts = parseDomain(domain);
+  const place = { domain, namespace };
   if (parts.scope !== "network") {
     return {
-      domain,
-      namespace,
+      ...place,
       resource: holds,
       nameOf: (address) => holdName(domain, address),
       formerNameOf: () => undefined,
@@ -47,8 +47,7 @@ export function recordsOf(domain: Domain, namespace: string): Records {
     };
   }
   return {
-    domain,
-    namespace,
+    ...place,
     resource: reservations,
     nameOf: (address) => reservationName(parts.network, address),
     formerNameOf: (address) => reservationNamesToRead(parts.network, address)[1],
@@ -56,12 +55,11 @@ export function recordsOf(domain: Domain, namespace: string): Records {
   };
 }
 
-export function readRecord({ domain }: Records, address: Address, object: HeldObject): Hold {
-  for (const each of readHeld(object)) {
-    if (each.unreadable === undefined && each.hold.domain === domain && equal(each.hold.address, address))
-      return each.hold;
-  }
-  return { domain, address, owner: nobody, version: versionOf(object.kind ?? "object", object.metadata) };
+export function readRecord(records: Records, address: Address, object: HeldObject): Hold {
+  const own = holdsIn(records, object).find((hold) => equal(hold.address, address));
+  if (own !== undefined) return own;
+  const { kind = "object", metadata } = object;
+  return { domain: records.domain, address, owner: nobody, version: versionOf(kind, metadata) };
 }
 
 export function holdsIn({ domain }: Records, object: HeldObject): Hold[] {
@@ -72,7 +70,7 @@ export function holdsIn({ domain }: Records, object: HeldObject): Hold[] {
 
 /** The object that was read, rewritten: as if made anew, with what others added to it. Guarded by its uid and version. */
 export function rewritten(found: HeldObject, made: HeldObject): HeldObject {
-  const { labels, annotations } = found.metadata;
+  const { labels, annotations, finalizers = [] } = found.metadata;
   const others = Object.entries(found.spec ?? {}).filter(([field]) => !writtenFields.has(field));
   return {
     ...found,
@@ -81,7 +79,7 @@ export function rewritten(found: HeldObject, made: HeldObject): HeldObject {
       ...found.metadata,
       labels: { ...foreignMarks(labels), ...made.metadata.labels },
       annotations: { ...foreignMarks(annotations), ...made.metadata.annotations },
-      ...(made.metadata.finalizers && { finalizers: merged(found.metadata.finalizers, made.metadata.finalizers) }),
+      ...(made.metadata.finalizers && { finalizers: [...new Set([...finalizers, ...made.metadata.finalizers])] }),
     },
     spec: { ...Object.fromEntries(others), ...made.spec },
   } as HeldObject;
@@ -103,8 +101,4 @@ export function isKept({ metadata }: DeepReadonly<KubeObject>): boolean {
 /** Somebody deletes it, and nothing of ours keeps it: it will be gone, and what is written into it with it. */
 export function isLeaving(object: KubeObject): boolean {
   return object.metadata.deletionTimestamp !== undefined && !isKept(object);
-}
-
-function merged(some: readonly string[] = [], more: readonly string[]): string[] {
-  return [...new Set([...some, ...more])];
 }

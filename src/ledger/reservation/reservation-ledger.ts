@@ -1,14 +1,12 @@
 // The ledger of shared ranges: one Kubernetes object per address, and the API server's create-if-absent as the arbiter
-// (docs/decisions/0011). A take is one POST; 409 is followed by a read, which says whose it is. A release is one
-// guarded DELETE, or, where the address is to rest, one guarded PUT. No lock, no leader; the clock only ends a rest.
+// (docs/decisions/0011). A take is one POST; 409 is followed by a read, which says whose it is. A release is one guarded
+// DELETE, or, where the address is to rest, one guarded PUT. No lock, no leader; the clock only ends a rest.
 // Old IPv6 names: whereabouts names the reservation of fd00::1 `fd00--1`, we name it in full. Two names would be two
-// arbiters, so only the name in full counts, and everything under an old name stands under it too: src/ledger/adoption/adoption.ts sees to
-// that before a pool is handed out of, and while whereabouts is active each take also claims the old name
-// (coexistence/).
-// While whereabouts is active, in this order: our object, the old name, the pool's entry; the first that is another's
-// undoes those before. A release goes the other way, so that whatever it leaves behind still holds the address.
-// Promised besides the port: what is answered is on the server. Not promised: that a pool was adopted before; callers
-// do that.
+// arbiters, so only the name in full counts. Adoption brings everything under an old name under it before a pool is
+// handed out of, and while whereabouts is active each take also claims the old name (coexistence/): our object, the old
+// name, the pool's entry; the first that is another's undoes those before. A release goes the other way, so that
+// whatever it leaves behind still holds the address.
+// Promised besides the port: what is answered is on the server. Callers adopt the pool before.
 import { macLabelName } from "../../api/claims/claim-marks.ts";
 import {
   coolingOf,
@@ -20,19 +18,11 @@ import {
   restingMarks,
 } from "../../api/holds/hold-marks.ts";
 import { hashLabel, ownerLabel } from "../../api/holds/owner-record.ts";
-import {
-  describeDomain,
-  type AmendableLedger,
-  type AmendOutcome,
-  type AmendRequest,
-  type ReleaseOutcome,
-  type ReleaseRequest,
-} from "../../ipam/ledger.ts";
+import { describeDomain, LedgerError } from "../../ipam/ledger.ts";
+import type { AmendableLedger, AmendOutcome, AmendRequest, ReleaseOutcome, ReleaseRequest } from "../../ipam/ledger.ts";
 import type { Domain, FindOptions, Hold, LedgerOptions, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
-import { LedgerError } from "../../ipam/ledger.ts";
 import { describeOwner, type OwnerKey, ownerKey, unused } from "../../ipam/owner.ts";
 import { Recent } from "../../kube/cache/recent.ts";
-import type { Clock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { type Signal, unless } from "../../kube/unless.ts";
 import type { Address } from "../../net/address.ts";
@@ -41,20 +31,12 @@ import { judgeTake, judgeWrite, type Met } from "../judgement.ts";
 import { removeObject } from "./guarded-delete.ts";
 import { ledgerError, reading } from "./ledger-error.ts";
 import type { HeldObject } from "./list-holds.ts";
-import {
-  isAlias,
-  isKept,
-  isLeaving,
-  readRecord,
-  type Records,
-  recordsOf,
-  rewritten,
-  withFinalizer,
-} from "./records.ts";
-import { patiently } from "./retry-after.ts";
+import { isAlias, isKept, isLeaving, readRecord, recordsOf, rewritten, withFinalizer } from "./records.ts";
+import type { Records } from "./records.ts";
+import { patiently, type Waiting } from "./retry-after.ts";
 import { readObject, searchHolds } from "./search.ts";
 
-export interface ReservationLedgerOptions {
+export interface ReservationLedgerOptions extends Waiting {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly node?: string;
@@ -62,8 +44,6 @@ export interface ReservationLedgerOptions {
   readonly now: () => number;
   /** Whether whereabouts is active. Asked at every take and release. Default: no. */
   readonly coexistence?: () => boolean;
-  readonly clock?: Clock;
-  readonly random?: () => number;
 }
 
 /** Each time another process got through between a read and a write; eight in a row are a fight, not a race. */
@@ -94,8 +74,7 @@ export class ReservationLedger implements AmendableLedger {
   async take(request: TakeRequest, { signal }: LedgerOptions = {}): Promise<TakeOutcome> {
     signal?.throwIfAborted();
     const what = `taking ${request.address} in ${describeDomain(request.domain)} for ${describeOwner(request.owner)}`;
-    return this.#named(what, async () => {
-      const records = recordsOf(request.domain, this.#options.namespace);
+    return this.#named(what, request.domain, (records) => {
       const beside = this.#beside;
       if (beside === undefined) return this.#take(records, request, signal);
       return this.#takeBeside(beside, records, request, what, signal);
@@ -104,33 +83,25 @@ export class ReservationLedger implements AmendableLedger {
 
   async release(request: ReleaseRequest, { signal }: LedgerOptions = {}): Promise<ReleaseOutcome> {
     signal?.throwIfAborted();
-    return this.#named(`releasing ${request.address} in ${describeDomain(request.domain)}`, () =>
-      this.#release(recordsOf(request.domain, this.#options.namespace), request, signal),
+    const what = `releasing ${request.address} in ${describeDomain(request.domain)}`;
+    return this.#named(what, request.domain, (records) =>
+      this.#change<ReleaseOutcome>(records, request, signal, (met) => this.#release(records, request, met, signal)),
     );
   }
 
   async amend(request: AmendRequest, { signal }: LedgerOptions = {}): Promise<AmendOutcome> {
     signal?.throwIfAborted();
     const what = `changing the hold of ${request.address} in ${describeDomain(request.domain)}`;
-    return this.#named(what, async () => {
-      const records = recordsOf(request.domain, this.#options.namespace);
-      const { address } = request;
-      for (let tries = 1; tries <= triesMax; tries++) {
-        const known = tries === 1 ? this.#remembered(records, request) : undefined;
-        const isSure = known !== undefined && known.leaving !== true && judgeWrite(known, request) === undefined;
-        const met = isSure ? known : await this.#meet(records, address, records.nameOf(address), signal);
-        if (met === undefined) return { outcome: "gone" };
-        const answer = judgeWrite(met, request);
-        if (answer !== undefined) return answer;
+    return this.#named(what, request.domain, (records) =>
+      this.#change<AmendOutcome>(records, request, signal, async (met) => {
         if (met.leaving === true) throw beingDeleted(request, met.object);
         const object = await this.#update(records, this.#amended(records, met, request), signal);
-        if (object === undefined) continue;
+        if (object === undefined) return undefined;
         const hold = this.#read(records, request, object);
         if (request.to !== undefined) await this.#tellUpstream(records, hold, signal);
         return { outcome: "amended", hold };
-      }
-      throw contended(request);
-    });
+      }),
+    );
   }
 
   async find(
@@ -161,11 +132,14 @@ export class ReservationLedger implements AmendableLedger {
 
   async #take(records: Records, request: TakeRequest, signal: Signal, keep = false): Promise<TakeOutcome> {
     const { resource } = records;
-    const { address, owner, note, users } = request;
-    const plain = records.make({ address, owner, ...(note && { note }), ...(users && { users }) }, this.#options.node);
-    const made = keep ? withFinalizer(plain) : plain;
+    const { address, owner } = request;
+    const make = ({ note, users }: Pick<TakeRequest, "note" | "users">) => {
+      const hold = { address, owner, ...(note && { note }), ...(users && { users }) };
+      const made = records.make(hold, this.#options.node);
+      return keep ? withFinalizer(made) : made;
+    };
     for (let tries = 1; tries <= triesMax; tries++) {
-      const create = this.#call(() => this.#options.client.create(resource, made, { signal }), signal);
+      const create = this.#call(() => this.#options.client.create(resource, make(request), { signal }), signal);
       const created = await unless(["already-exists"], create);
       if (created !== undefined) return { outcome: "taken", hold: this.#read(records, request, created) };
       const met = await this.#meet(records, address, records.nameOf(address), signal);
@@ -176,13 +150,9 @@ export class ReservationLedger implements AmendableLedger {
       if (isDone) return step.answer;
       if (step.kind === "wait") throw beingDeleted(request, met.object);
       const outcome = step.kind === "write" ? step.outcome : "yours";
-      const before: Partial<Hold> = outcome === "yours" ? met.hold : {};
-      const kept = { note: note ?? before.note, users: before.users ?? users };
-      const next = records.make(
-        { address, owner, ...(kept.note && { note: kept.note }), ...(kept.users && { users: kept.users }) },
-        this.#options.node,
-      );
-      const object = await this.#update(records, rewritten(met.object, keep ? withFinalizer(next) : next), signal);
+      const { note, users }: Partial<Hold> = outcome === "yours" ? met.hold : {};
+      const next = make({ ...request, ...(note && !request.note && { note }), ...(users && { users }) });
+      const object = await this.#update(records, rewritten(met.object, next), signal);
       if (object !== undefined) return { outcome, hold: this.#read(records, request, object) };
     }
     throw contended(request);
@@ -211,27 +181,44 @@ export class ReservationLedger implements AmendableLedger {
     }
   }
 
-  async #release(records: Records, request: ReleaseRequest, signal: Signal): Promise<ReleaseOutcome> {
+  /** The hold as it is remembered, else as it is now; again where the write comes to nothing, since it has changed or gone. */
+  async #change<T>(
+    records: Records,
+    request: ReleaseRequest | AmendRequest,
+    signal: Signal,
+    write: (met: Found) => Promise<T | undefined>,
+  ): Promise<T | NonNullable<ReturnType<typeof judgeWrite>>> {
+    const { address } = request;
+    const isRelease = "cooldownMs" in request;
     for (let tries = 1; tries <= triesMax; tries++) {
       const known = tries === 1 ? this.#remembered(records, request) : undefined;
-      const isSure = known !== undefined && judgeWrite(known, request) === undefined;
-      const met = isSure ? known : await this.#meetAny(records, request, signal);
+      const mayCount = known !== undefined && (isRelease || known.leaving !== true);
+      const isSure = mayCount && judgeWrite(known, request) === undefined;
+      const find = () => this.#meet(records, address, records.nameOf(address), signal);
+      const met = isSure ? known : await (isRelease ? this.#meetAny(records, request, signal) : find());
       if (met === undefined) return { outcome: "gone" };
-      const answer = judgeWrite(met, request);
-      if (answer !== undefined) return answer;
-      if (request.park === true) {
-        const hold = await this.#park(records, met, signal);
-        if (hold === undefined) continue;
-        return { outcome: "parked", hold };
-      }
-      const beside = this.#beside;
-      if (beside !== undefined) await this.#call(() => beside.withdraw(records, met.hold, signal), signal);
-      if (await this.#free(records, request, met.object, signal)) {
-        this.#recent.delete(met.hold.version);
-        return { outcome: "released" };
-      }
+      const done = judgeWrite(met, request) ?? (await write(met));
+      if (done !== undefined) return done;
     }
     throw contended(request);
+  }
+
+  /** Undefined: it has changed since, or is gone. */
+  async #release(
+    records: Records,
+    request: ReleaseRequest,
+    met: Found,
+    signal: Signal,
+  ): Promise<ReleaseOutcome | undefined> {
+    if (request.park === true) {
+      const hold = await this.#park(records, met, signal);
+      return hold && { outcome: "parked", hold };
+    }
+    const beside = this.#beside;
+    if (beside !== undefined) await this.#call(() => beside.withdraw(records, met.hold, signal), signal);
+    if (!(await this.#free(records, request, met.object, signal))) return undefined;
+    this.#recent.delete(met.hold.version);
+    return { outcome: "released" };
   }
 
   /** Who writes without a node of its own leaves the mark of the node that wrote last. */
@@ -313,45 +300,37 @@ export class ReservationLedger implements AmendableLedger {
   }
 
   #search(domain: Domain, selector: string, signal: Signal, mayBeOld?: boolean): Promise<Hold[]> {
-    return this.#named(`listing ${domain}`, () => {
-      const records = recordsOf(domain, this.#options.namespace);
-      return this.#call(() => reading(searchHolds(this.#options.client, records, selector, signal, mayBeOld)), signal);
-    });
+    return this.#named(`listing ${domain}`, domain, (records) =>
+      this.#call(() => reading(searchHolds(this.#options.client, records, selector, signal, mayBeOld)), signal),
+    );
   }
 
   #call<T>(call: () => Promise<T>, signal: Signal): Promise<T> {
     return patiently(call, this.#options, signal);
   }
 
-  async #named<T>(what: string, work: () => Promise<T>): Promise<T> {
+  async #named<T>(what: string, domain: Domain, work: (records: Records) => Promise<T>): Promise<T> {
     try {
-      return await work();
+      return await work(recordsOf(domain, this.#options.namespace));
     } catch (error) {
       throw ledgerError(error, what);
     }
   }
 }
 
-function asMet(records: Records, address: TakeRequest["address"], object: HeldObject): Found {
-  return {
-    hold: readRecord(records, address, object),
-    cooling: coolingOf(object.metadata),
-    leaving: isLeaving(object),
-    object,
-  };
+function asMet(records: Records, address: Address, object: HeldObject): Found {
+  const hold = readRecord(records, address, object);
+  return { hold, cooling: coolingOf(object.metadata), leaving: isLeaving(object), object };
 }
 
 function beingDeleted({ address, domain }: Place, { kind, metadata }: HeldObject): LedgerError {
-  return new LedgerError(
-    "unavailable",
-    `${kind} ${metadata.namespace}/${metadata.name}, which holds ${address} in ${describeDomain(domain)}, is being deleted and waits for ` +
-      `${(metadata.finalizers ?? []).join(", ") || "the API server"}. Remove the finalizer, or try again.`,
-  );
+  const { namespace, name, finalizers = [] } = metadata;
+  const what = `${kind} ${namespace}/${name}, which holds ${address} in ${describeDomain(domain)}, is being deleted`;
+  const awaited = finalizers.join(", ") || "the API server";
+  return new LedgerError("unavailable", `${what} and waits for ${awaited}. Remove the finalizer, or try again.`);
 }
 
 function contended({ address, domain }: Place): LedgerError {
-  return new LedgerError(
-    "unavailable",
-    `${address} in ${describeDomain(domain)} changed hands ${triesMax} times in a row between a read and a write. Try again.`,
-  );
+  const what = `${address} in ${describeDomain(domain)} changed hands ${triesMax} times in a row`;
+  return new LedgerError("unavailable", `${what} between a read and a write. Try again.`);
 }

@@ -9,9 +9,14 @@ import type { Signal } from "../../kube/unless.ts";
 const waitMaxMs = 30_000;
 const defaultWaitMs = 1000;
 
+export interface Waiting {
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
 export async function patiently<T>(
   call: () => Promise<T>,
-  { clock = realClock, random = Math.random }: { readonly clock?: Clock; readonly random?: () => number },
+  { clock = realClock, random = Math.random }: Waiting,
   signal: Signal,
 ): Promise<T> {
   let leftMs = waitMaxMs;
