@@ -3,6 +3,7 @@
 // Promised: what is not there, or cannot be read, reads as unknown: a daemon then waits for a claim where the definition asks for one, as if it were on.
 import { z } from "zod";
 
+import { attempt } from "../net/attempt.ts";
 import type { ConfigMap } from "./resources.ts";
 
 const content = z.object({
@@ -17,11 +18,8 @@ export type ClaimsState = { readonly gate: "on" | "off" | "unknown"; readonly ne
 export const claimsKey = "claims";
 
 export function readClaimsState(object: Pick<ConfigMap, "data"> | undefined): ClaimsState {
-  try {
-    return content.parse(JSON.parse(object?.data?.[claimsKey] ?? "null"));
-  } catch {
-    return { gate: "unknown", needsLabel: false };
-  }
+  const read = attempt(() => content.parse(JSON.parse(object?.data?.[claimsKey] ?? "null")));
+  return read ?? { gate: "unknown", needsLabel: false };
 }
 
 export function writeClaimsState({ gate, needsLabel }: ClaimsState): string {

@@ -14,6 +14,7 @@ import {
 } from "../api/slices/node-lease.ts";
 import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, picked } from "../kube/meta.ts";
+import type { Node } from "./resources.ts";
 
 /** `unreachable`: nobody can say that nothing of it runs on. `fenced`: somebody has, and it is silent. */
 export type Standing = "ready" | "unreachable" | "fenced";
@@ -43,12 +44,7 @@ export const defaultRules: FenceRules = { silentMs: 300_000, quarantineMs: 24 * 
 
 type LeaseLike = DeepReadonly<Pick<Lease, "metadata" | "spec">>;
 
-interface NodeLike {
-  readonly spec?: { readonly taints?: readonly { readonly key: string }[] | undefined } | undefined;
-  readonly status?:
-    | { readonly conditions?: readonly { readonly type: string; readonly status: string }[] | undefined }
-    | undefined;
-}
+type NodeLike = DeepReadonly<Pick<Node, "spec" | "status">>;
 
 export interface NodeSigns {
   /** Undefined: it is deleted, or never was. */
@@ -68,7 +64,8 @@ export function fencedWhy(signs: NodeSigns, rules: FenceRules): string | undefin
   if (isReady(node) || silentMs < rules.silentMs) return undefined;
   const word = offBy(lease);
   if (word !== undefined) return `it was declared off by ${word}`;
-  if (node !== undefined) return isOutOfService(node) ? `its Node has the taint ${outOfService}` : undefined;
+  const isOut = node?.spec?.taints?.some(({ key }) => key === outOfService) === true;
+  if (node !== undefined) return isOut ? `its Node has the taint ${outOfService}` : undefined;
   if (rules.deletionFences) return "its Node is deleted, and --node-deletion-fences says that its machine is gone";
   const goneMs = Math.max(silentMs, wallMs - (goneSinceMs(lease) ?? Number.POSITIVE_INFINITY));
   const lastsMs = 1000 * (lease?.spec?.leaseDurationSeconds ?? authorityMs / 1000);
@@ -80,12 +77,10 @@ export function fencedWhy(signs: NodeSigns, rules: FenceRules): string | undefin
 export function standingOf(signs: NodeSigns, rules: FenceRules): Standing {
   const { node, lease, silentMs, isAlone } = signs;
   if (isReady(node) || (isAlone && lease !== undefined && silentMs < freshMs)) return "ready";
-  return isGone(signs, rules) || fencedWhy(signs, rules) !== undefined ? "fenced" : "unreachable";
-}
-
-/** Its Node was seen to be deleted: Kubernetes ends its pods by that too, and starts their successors. A machine that never had one is not meant. */
-function isGone({ node, silentMs, deletedMs = 0 }: NodeSigns, rules: FenceRules): boolean {
-  return node === undefined && Math.min(deletedMs, silentMs) >= rules.silentMs;
+  // Its Node was seen to be deleted: Kubernetes ends its pods by that too, and starts their successors. A machine that
+  // never had one is not meant.
+  const isGone = node === undefined && Math.min(signs.deletedMs ?? 0, silentMs) >= rules.silentMs;
+  return isGone || fencedWhy(signs, rules) !== undefined ? "fenced" : "unreachable";
 }
 
 /** For who looks once: it has only the leader's note, by another machine's clock, and so waits for all of the quarantine. */
@@ -97,10 +92,6 @@ export function standingByNote(signs: Omit<NodeSigns, "silentMs">): Standing {
 /** Its kubelet reports, also where the taint was left on it when it came back: pods that tolerate everything run there. */
 export function isReady(node: NodeLike | undefined): boolean {
   return node?.status?.conditions?.find(({ type }) => type === "Ready")?.status === "True";
-}
-
-function isOutOfService({ spec }: NodeLike): boolean {
-  return spec?.taints?.some(({ key }) => key === outOfService) === true;
 }
 
 /** The node of a Lease of ours; undefined: it is another's. */
@@ -131,28 +122,19 @@ export function noteOn(lease: LeaseLike | undefined, words: string): string {
 
 function noted(lease: LeaseLike | undefined, annotation: string): string | undefined {
   const text = lease?.metadata.annotations?.[annotation] ?? "";
-  const start = `${renewTimeOf(lease) || "never"} `;
+  const start = noteOn(lease, "");
   return text.startsWith(start) ? text.slice(start.length) : undefined;
 }
 
 /** Of the annotations of a Lease, those that somebody reads. */
-const keptAnnotations = [
-  leaseNodeAnnotation,
-  seenAnnotation,
-  journalAnnotation,
-  slicesAnnotation,
-  goneSinceAnnotation,
-  offAnnotation,
-];
+const ofDaemon = [leaseNodeAnnotation, seenAnnotation, journalAnnotation];
+const keptAnnotations = [...ofDaemon, slicesAnnotation, goneSinceAnnotation, offAnnotation];
 
-export function trimLease({ metadata, spec = {}, ...object }: Lease): Lease {
-  const { annotations = {} } = metadata;
+export function trimLease({ metadata, spec, ...object }: Lease): Lease {
+  const kept = picked(metadata, "name", "namespace", "uid", "resourceVersion", "creationTimestamp");
   return {
     ...picked(object, "apiVersion", "kind"),
-    metadata: {
-      ...picked(metadata, "name", "namespace", "uid", "resourceVersion", "creationTimestamp"),
-      annotations: picked(annotations, ...keptAnnotations),
-    },
+    metadata: { ...kept, annotations: picked(metadata.annotations, ...keptAnnotations) },
     spec: picked(spec, "holderIdentity", "renewTime", "leaseDurationSeconds"),
   };
 }

@@ -5,8 +5,8 @@ import { hashLabel } from "../api/holds/owner-record.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { type Address, fromBigInt, parseAddress, toBigInt } from "../net/address.ts";
 import { NetError } from "../net/error.ts";
-import { IntervalSet } from "../net/interval-set.ts";
-import { intersection, type Interval, intervalOf } from "../net/interval.ts";
+import { common, IntervalSet } from "../net/interval-set.ts";
+import { type Interval, intervalOf } from "../net/interval.ts";
 import { contains, parsePrefix, type Prefix } from "../net/prefix.ts";
 import type { ConfigMap } from "./resources.ts";
 import { packed, type Run, shortened, unpacked } from "./run-codec.ts";
@@ -62,7 +62,7 @@ export function encodeFreeMap(namespace: string, map: Omit<FreeMap, "completeThr
 export function decodeFreeMap({ data = {} }: ConfigMap): FreeMap | undefined {
   const { pool = "", prefix: range = "", domain = "", taken: text = "", through = "" } = data;
   const { writtenMs = "", holders = "" } = data;
-  if (pool === "" || !/^\d{1,15}$/.test(writtenMs) || !/^\d{1,15}$/.test(holders)) return undefined;
+  if (pool === "" || ![writtenMs, holders].every((each) => /^\d{1,15}$/.test(each))) return undefined;
   try {
     const prefix = parsePrefix(range);
     const runs = unpacked(text);
@@ -80,12 +80,7 @@ export function decodeFreeMap({ data = {} }: ConfigMap): FreeMap | undefined {
 
 function offsets(prefix: Prefix, taken: Iterable<Interval>): Run[] {
   const base = toBigInt(prefix.first);
-  const inside = IntervalSet.of(
-    [...taken].flatMap((each) => {
-      const both = intersection(each, intervalOf(prefix));
-      return both === undefined ? [] : [both];
-    }),
-  );
+  const inside = common([intervalOf(prefix)], IntervalSet.of(taken));
   return Array.from(inside, ({ first, last }) => ({ first: toBigInt(first) - base, last: toBigInt(last) - base }));
 }
 

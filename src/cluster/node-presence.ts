@@ -120,11 +120,9 @@ export class Presence {
 
   #signs(name: string): NodeSigns {
     const { nodes: known, leases: all, clock } = this.#options;
-    const [lease] = all.cache.byIndex("node", name);
-    const { isAlone } = this;
-    const silentMs = this.silentMs(name);
+    const [node, lease] = [known.cache.get(name), all.cache.byIndex("node", name)[0]];
     const deletedMs = this.#nowMs - (this.#deleted.get(name) ?? this.#nowMs);
-    return { node: known.cache.get(name), lease, silentMs, deletedMs, isAlone, wallMs: clock.wallMs() };
+    return { node, lease, silentMs: this.silentMs(name), deletedMs, isAlone: this.isAlone, wallMs: clock.wallMs() };
   }
 
   #names(): Set<string> {
@@ -139,28 +137,21 @@ export class Presence {
   }
 
   #onLease({ type, object }: InformerEvent<Lease>): void {
+    const { silentMs, quarantineMs } = this.#options.rules;
     const { fromMs, untilMs } = this.#heard;
     const nowMs = this.#nowMs;
-    this.#heard = {
-      fromMs: nowMs - untilMs < deafShare * this.#options.rules.silentMs ? fromMs : nowMs,
-      untilMs: nowMs,
-    };
-    const node = nodeOfLease(object);
+    this.#heard = { fromMs: nowMs - untilMs < deafShare * silentMs ? fromMs : nowMs, untilMs: nowMs };
+    const node = nodeOfLease(object) ?? "";
+    const seen = this.#renewed.get(node);
     if (type !== "delete") this.saw(object);
-    else if (node !== undefined) this.#onLostLease(node);
+    // Whoever deletes it is not the machine: silence goes on until a daemon that lives makes its Lease anew.
+    else if (seen !== undefined) this.#renewed.set(node, { renewTime: "", ms: seen.ms });
     if (nowMs - this.#lookedMs < lookEveryMs) return;
     this.#lookedMs = nowMs;
     const names = this.#names();
     this.#tell(names);
     for (const each of this.#renewed.keys()) if (!names.has(each) && this.of(each) === "fenced") this.#forget(each);
-    const { quarantineMs } = this.#options.rules;
     for (const [each, ms] of this.#deleted) if (nowMs - ms > 2 * quarantineMs) this.#deleted.delete(each);
-  }
-
-  /** Whoever deletes it is not the machine: silence goes on until a daemon that lives makes its Lease anew. */
-  #onLostLease(node: string): void {
-    const seen = this.#renewed.get(node);
-    if (seen !== undefined) this.#renewed.set(node, { renewTime: "", ms: seen.ms });
   }
 
   #onNode(event: InformerEvent<Node>): void {

@@ -11,23 +11,16 @@ import type { Lease } from "../kube/lease.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { defineResource, type Resource } from "../kube/resource.ts";
 
-export interface StoredPool extends KubeObject {
-  spec: IPPool["spec"];
-  status?: NonNullable<IPPool["status"]>;
+interface Stored<T extends { spec: unknown; status?: unknown }> extends KubeObject {
+  spec: T["spec"];
+  status?: NonNullable<T["status"]>;
 }
 
-export interface StoredReservation extends KubeObject {
-  spec: Reservation["spec"];
-}
-
-export interface StoredHold extends KubeObject {
-  spec: HoldObject["spec"];
-}
-
-export interface StoredSlicePool extends KubeObject {
-  spec: NodeSlicePool["spec"];
-  status?: NonNullable<NodeSlicePool["status"]>;
-}
+export type StoredPool = Stored<IPPool>;
+export type StoredSlicePool = Stored<NodeSlicePool>;
+export type StoredClaim = Stored<IpamClaim>;
+export type StoredReservation = KubeObject & Pick<Reservation, "spec">;
+export type StoredHold = KubeObject & Pick<HoldObject, "spec">;
 
 export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
@@ -65,14 +58,11 @@ interface PodTemplate {
   spec?: { containers?: Container[]; initContainers?: Container[]; nodeSelector?: Record<string, string> };
 }
 
+type DaemonSetCount = "observedGeneration" | "desiredNumberScheduled" | "currentNumberScheduled" | "numberReady";
+
 export interface DaemonSet extends KubeObject {
   spec?: { template?: PodTemplate };
-  status?: {
-    observedGeneration?: number;
-    desiredNumberScheduled?: number;
-    currentNumberScheduled?: number;
-    numberReady?: number;
-  };
+  status?: Partial<Record<DaemonSetCount, number>>;
 }
 
 export interface Deployment extends KubeObject {
@@ -82,11 +72,6 @@ export interface Deployment extends KubeObject {
 
 export interface StatefulSet extends KubeObject {
   spec?: { replicas?: number; ordinals?: { start?: number } };
-}
-
-export interface StoredClaim extends KubeObject {
-  spec: IpamClaim["spec"];
-  status?: NonNullable<IpamClaim["status"]>;
 }
 
 export const ipPools = resourceOf<StoredPool>(ipPoolKind);

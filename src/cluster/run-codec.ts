@@ -4,6 +4,8 @@
 // Few runs in a wide range are short as runs; a full /16 in disorder is 8 KiB as bits, whatever is in it.
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 
+import { attempt } from "../net/attempt.ts";
+
 /** Offsets, both ends included. In a list: in order, and not touching each other. */
 export interface Run {
   readonly first: bigint;
@@ -18,10 +20,10 @@ const deflateSlack = 16;
 const inflatedMax = 1 << 20;
 
 export function packed(runs: readonly Run[]): string {
-  const texts = [asText("r", runBytes(runs)[0])];
+  const asRuns = asText("r", runBytes(runs)[0]);
   const bits = bitBytes(runs);
-  if (bits !== undefined) texts.push(asText("b", bits));
-  return texts.reduce((best, each) => (each.length < best.length ? each : best));
+  const asBits = bits && asText("b", bits);
+  return asBits !== undefined && asBits.length < asRuns.length ? asBits : asRuns;
 }
 
 /** As much as fits: the text, and how many offsets from 0 on it says everything about. */
@@ -39,23 +41,15 @@ export function shortened(runs: readonly Run[], maxChars: number): [text: string
 
 /** Undefined: nobody here wrote it. */
 export function unpacked(text: string): Run[] | undefined {
-  const form = text.slice(0, 2);
-  if (form !== "r:" && form !== "b:") return undefined;
-  const bytes = inflated(text.slice(2));
-  if (bytes === undefined) return undefined;
-  return form === "r:" ? readRuns(bytes) : readBits(bytes);
+  const [, form, base64 = ""] = /^([rb]):(.*)$/s.exec(text) ?? [];
+  // What is cut, altered, or something else altogether does not inflate.
+  const inflated = () => inflateRawSync(Buffer.from(base64, "base64"), { maxOutputLength: inflatedMax });
+  const bytes = form === undefined ? undefined : attempt(inflated);
+  return bytes && (form === "r" ? readRuns(bytes) : readBits(bytes));
 }
 
 function asText(form: "r" | "b", bytes: Uint8Array): string {
   return `${form}:${deflateRawSync(bytes, { level: 9 }).toString("base64")}`;
-}
-
-function inflated(text: string): Uint8Array | undefined {
-  try {
-    return inflateRawSync(Buffer.from(text, "base64"), { maxOutputLength: inflatedMax });
-  } catch {
-    return undefined; // cut, altered, or something else altogether
-  }
 }
 
 /** Of as many runs, from the first on, as take no more bytes than that. */
@@ -86,22 +80,18 @@ function readRuns(bytes: Uint8Array): Run[] | undefined {
     value |= BigInt(byte & 0x7f) << shift;
     shift += 7n;
     if (shift > 140n) return undefined; // an IPv6 address has 128 bits
-    if (byte < 0x80) {
-      numbers.push(value);
-      value = 0n;
-      shift = 0n;
-    }
+    if (byte >= 0x80) continue;
+    numbers.push(value);
+    value = shift = 0n;
   }
   if (shift !== 0n || numbers.length % 2 === 1) return undefined;
-  const runs: Run[] = [];
   let from = 0n;
-  for (let i = 0; i < numbers.length; i += 2) {
-    const first = from + numbers[i]!;
-    const last = first + numbers[i + 1]!;
-    runs.push({ first, last });
+  return Array.from({ length: numbers.length / 2 }, (_, i) => {
+    const first = from + numbers[2 * i]!;
+    const last = first + numbers[2 * i + 1]!;
     from = last + 1n;
-  }
-  return runs;
+    return { first, last };
+  });
 }
 
 /** Undefined where the last offset is too high for bits. */

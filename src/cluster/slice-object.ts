@@ -15,96 +15,64 @@ import {
 } from "../api/slices/slice-grant.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { type DeepReadonly, picked } from "../kube/meta.ts";
+import { attempt } from "../net/attempt.ts";
 import { parseCidr, type Prefix } from "../net/prefix.ts";
 import type { StoredPool } from "./resources.ts";
+import type { SlicedRange } from "./sliced-ranges.ts";
 
 /** Annotation: the node's name in full; a label is cut at 63 characters. */
 const sliceNodeAnnotation = `${holdfastGroup}/node`;
 
-export interface SliceObject {
+export interface SliceObject extends Pick<SlicePlace, "namespace" | "network" | "pool" | "node" | "block"> {
   readonly object: DeepReadonly<StoredPool>;
-  readonly namespace: string;
-  readonly node: string;
-  readonly block: Prefix;
   /** namespace/name of the NodeSlicePool. */
   readonly pool: string;
-  readonly network: string;
-  readonly range?: Prefix;
-  readonly grant?: SliceGrant;
-  readonly word?: NodeWord;
+  readonly range?: Prefix | undefined;
+  readonly grant?: SliceGrant | undefined;
+  readonly word?: NodeWord | undefined;
 }
 
-/** A large cluster has 50,000, and most do not change between two looks: each version of an object is read once. */
-const readings = new WeakMap<object, SliceObject | undefined>();
-
-/** Undefined: its range, its node or its pool cannot be read. */
-export function readSlice(object: DeepReadonly<StoredPool>): SliceObject | undefined {
-  if (readings.has(object)) return readings.get(object);
-  const slice = reading(object);
-  readings.set(object, slice);
-  return slice;
-}
-
-function reading(object: DeepReadonly<StoredPool>): SliceObject | undefined {
-  const { namespace = "", annotations = {} } = object.metadata;
-  const { [sliceNodeAnnotation]: node = "", [slicePoolAnnotation]: pool = "" } = annotations;
-  const block = prefixOf(object.spec.range);
-  if (block === undefined || node === "" || pool === "") return undefined;
-  const range = prefixOf(annotations[slicedRangeAnnotation]);
-  const grant = readGrant({ annotations });
-  const word = readNodeWord({ annotations });
-  return {
-    object,
-    namespace,
-    node,
-    block,
-    pool: `${namespace}/${pool}`,
-    network: annotations[networkAnnotation] ?? "",
-    ...(range && { range }),
-    ...(grant && { grant }),
-    ...(word && { word }),
+/** Each object is read once: a large cluster has 50,000 slices, and most do not change between two looks. */
+export function readOnce<T extends object, R>(read: (object: T) => R): (object: T) => R {
+  const readings = new WeakMap<T, R>();
+  return (object) => {
+    if (!readings.has(object)) readings.set(object, read(object));
+    return readings.get(object) as R;
   };
 }
 
+/** Undefined: its range, its node or its pool cannot be read. */
+export const readSlice = readOnce((object: DeepReadonly<StoredPool>): SliceObject | undefined => {
+  const { namespace = "", annotations = {} } = object.metadata;
+  const { [sliceNodeAnnotation]: node = "", [slicePoolAnnotation]: pool = "" } = annotations;
+  const { [networkAnnotation]: network = "" } = annotations;
+  const block = prefixOf(object.spec.range);
+  if (block === undefined || node === "" || pool === "") return undefined;
+  const range = prefixOf(annotations[slicedRangeAnnotation]);
+  const [grant, word] = [readGrant({ annotations }), readNodeWord({ annotations })];
+  return { object, namespace, node, block, pool: `${namespace}/${pool}`, network, range, grant, word };
+});
+
 export function prefixOf(text: string | undefined): Prefix | undefined {
-  try {
-    return parseCidr(text ?? "").prefix;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => parseCidr(text ?? "").prefix);
 }
 
 /** Entries are the node's mirror and some 150 bytes for each pod: nobody here reads them. */
 export function trimSlice({ metadata, spec, ...object }: StoredPool): StoredPool {
-  return {
-    ...picked(object, "apiVersion", "kind"),
-    metadata: {
-      ...picked(metadata, "name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "labels"),
-      annotations: picked(metadata.annotations, ...keptAnnotations),
-    },
-    spec: { range: spec.range, allocations: {} },
-  };
+  const kept = picked(metadata, "name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "labels");
+  const annotations = picked(metadata.annotations, ...keptAnnotations);
+  const plain = { range: spec.range, allocations: {} };
+  return { ...picked(object, "apiVersion", "kind"), metadata: { ...kept, annotations }, spec: plain };
 }
 
-const keptAnnotations = [
-  sliceNodeAnnotation,
-  networkAnnotation,
-  slicePoolAnnotation,
-  slicedRangeAnnotation,
-  grantAnnotation,
-  nodeWordAnnotation,
-];
+const ofPlace = [sliceNodeAnnotation, networkAnnotation, slicePoolAnnotation, slicedRangeAnnotation];
+const keptAnnotations = [...ofPlace, grantAnnotation, nodeWordAnnotation];
 
-export interface SlicePlace {
-  readonly namespace: string;
-  readonly network: string;
-  /** The NodeSlicePool's name. */
-  readonly pool: string;
-  readonly range: Prefix;
+export interface SlicePlace extends Pick<SlicedRange, "namespace" | "network" | "pool" | "range"> {
   readonly node: string;
   readonly block: Prefix;
   /** Where a node that drains records what it holds. */
-  readonly sharedDomain?: Domain;
+  readonly sharedDomain?: Domain | undefined;
 }
 
 export function sliceName({ block, network, node }: Pick<SlicePlace, "block" | "network" | "node">): string {

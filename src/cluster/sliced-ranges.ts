@@ -3,7 +3,8 @@
 // Promised: what is missing, cannot be read, or has a phase that this version does not know reads as "not known", never as "none".
 import { z } from "zod";
 
-import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { attempt } from "../net/attempt.ts";
+import { parsePrefix } from "../net/prefix.ts";
 import type { ConfigMap } from "./resources.ts";
 
 /**
@@ -18,38 +19,28 @@ export function readPhase(text: string | undefined): SlicedPhase | undefined {
   return phase.safeParse(text).data;
 }
 
+const prefix = z.string().transform((text) => parsePrefix(text));
+
 const slicedRange = z.object({
   /** Of the pool objects. */
   namespace: z.string(),
   /** network_name; empty: none. */
   network: z.string(),
-  range: z.string(),
+  range: prefix,
   /** The NodeSlicePool's name. */
   pool: z.string(),
   phase,
   /** The part that belongs to no node and is handed out through the reservation ledger; absent: none. */
-  floating: z.string().optional(),
+  floating: prefix.optional(),
   /** While opening: what is still a slice. */
-  blocks: z.array(z.string()).default([]),
+  blocks: z.array(prefix).readonly().default([]),
 });
 
-const slicedRanges = z.object({ version: z.int().nonnegative(), ranges: z.array(slicedRange) });
+/** `version`: greater with every change. */
+const slicedRanges = z.object({ version: z.int().nonnegative(), ranges: z.array(slicedRange).readonly() });
 
-export interface SlicedRange {
-  readonly namespace: string;
-  readonly network: string;
-  readonly range: Prefix;
-  readonly pool: string;
-  readonly phase: SlicedPhase;
-  readonly floating?: Prefix;
-  readonly blocks: readonly Prefix[];
-}
-
-export interface SlicedRanges {
-  /** Greater with every change. */
-  readonly version: number;
-  readonly ranges: readonly SlicedRange[];
-}
+export type SlicedRange = Readonly<z.infer<typeof slicedRange>>;
+export type SlicedRanges = Readonly<z.infer<typeof slicedRanges>>;
 
 export const slicedKey = "sliced";
 /** JSON: `namespace network range` -> in a sentence why it gets no slices. No version: nobody acts by it. */
@@ -58,30 +49,12 @@ export const noSlicedRanges: SlicedRanges = { version: 0, ranges: [] };
 
 /** Undefined: not known. */
 export function readSlicedRanges(object: Pick<ConfigMap, "data"> | undefined): SlicedRanges | undefined {
-  try {
-    const { version, ranges } = slicedRanges.parse(JSON.parse(object?.data?.[slicedKey] ?? "null"));
-    return {
-      version,
-      ranges: ranges.map(({ range, floating, blocks, ...rest }) => ({
-        ...rest,
-        range: parsePrefix(range),
-        blocks: blocks.map((block) => parsePrefix(block)),
-        ...(floating !== undefined && { floating: parsePrefix(floating) }),
-      })),
-    };
-  } catch {
-    return undefined;
-  }
+  return attempt(() => slicedRanges.parse(JSON.parse(object?.data?.[slicedKey] ?? "null")));
 }
 
 export function writeSlicedRanges({ version, ranges }: SlicedRanges): string {
-  const texts = ranges.map(({ range, floating, blocks, ...rest }) => ({
-    ...rest,
-    range: String(range),
-    ...(floating !== undefined && { floating: String(floating) }),
-    ...(blocks.length > 0 && { blocks: blocks.map(String) }),
-  }));
-  return JSON.stringify({ version, ranges: texts });
+  const shown = ranges.map(({ blocks, ...range }) => ({ ...range, ...(blocks.length > 0 && { blocks }) }));
+  return JSON.stringify({ version, ranges: shown });
 }
 
 export function writeRefusals(refusals: ReadonlyMap<string, string>): string {
@@ -90,9 +63,5 @@ export function writeRefusals(refusals: ReadonlyMap<string, string>): string {
 
 /** Undefined: it is not said. */
 export function readRefusal(object: Pick<ConfigMap, "data"> | undefined, key: string): string | undefined {
-  try {
-    return z.record(z.string(), z.string()).parse(JSON.parse(object?.data?.[refusedKey] ?? "{}"))[key];
-  } catch {
-    return undefined;
-  }
+  return attempt(() => z.record(z.string(), z.string()).parse(JSON.parse(object?.data?.[refusedKey] ?? "{}")))?.[key];
 }

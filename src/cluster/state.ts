@@ -23,27 +23,15 @@ export interface State {
 }
 
 export function readState(object: ConfigMap | undefined): State {
-  if (object === undefined) {
-    return {
-      coexistence: true,
-      why: `there is no ConfigMap ${stateName} yet, so whereabouts may be active: start \`holdfast controller\`, which writes it`,
-      paused: "",
-    };
-  }
-  const { coexistence = "", why = "", paused = "" } = object.data ?? {};
+  const missing = `there is no ConfigMap ${stateName} yet, so whereabouts may be active: start \`holdfast controller\`, which writes it`;
+  if (object === undefined) return { coexistence: true, why: missing, paused: "" };
+  const { coexistence: said = "", why: reason = "", paused = "" } = object.data ?? {};
   // Where the key is lost, the operator's word still says that pools are not here.
   const poolNamespace = object.data?.[poolNamespaceKey] ?? readWord(object)?.namespace;
   const place = poolNamespace && poolNamespace !== object.metadata.namespace && { poolNamespace };
-  if (coexistence === "on" || coexistence === "off")
-    return { coexistence: coexistence === "on", why, paused, ...place };
-  return {
-    ...place,
-    coexistence: true,
-    why:
-      why ||
-      `coexistence is ${JSON.stringify(coexistence)}, neither "on" nor "off": say one of them with \`holdfast coexistence\``,
-    paused,
-  };
+  const isSaid = said === "on" || said === "off";
+  const unsaid = `coexistence is ${JSON.stringify(said)}, neither "on" nor "off": say one of them with \`holdfast coexistence\``;
+  return { coexistence: said !== "off", why: reason || (isSaid ? "" : unsaid), paused, ...place };
 }
 
 /** Empty, or in a sentence why no slice is granted and no claim gets an address. */
@@ -63,10 +51,7 @@ interface StateScope {
   readonly signal?: AbortSignal;
 }
 
-export async function fetchState(
-  client: KubeClient,
-  { namespace, signal }: StateScope,
-): Promise<ConfigMap | undefined> {
+export function fetchState(client: KubeClient, { namespace, signal }: StateScope): Promise<ConfigMap | undefined> {
   return lookUp(client, configMaps, { namespace, name: stateName }, { signal });
 }
 
@@ -77,8 +62,8 @@ export function saveState(
   there: ConfigMap | undefined,
   data: Readonly<Record<string, string>>,
 ): Promise<ConfigMap> {
-  if (there === undefined)
-    return client.create(configMaps, { metadata: { namespace, name: stateName }, data }, { signal });
+  const metadata = { namespace, name: stateName };
+  if (there === undefined) return client.create(configMaps, { metadata, data }, { signal });
   return client.update(configMaps, { ...there, data: { ...there.data, ...data } }, { signal });
 }
 

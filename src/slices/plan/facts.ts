@@ -12,15 +12,15 @@ export interface Allocation {
 
 /** An IPPool object that is a slice or a piece of one. Without a grant that can be read nobody hands out of it. */
 export interface SliceFacts extends Allocation {
-  readonly grant?: SliceGrant;
-  readonly word?: NodeWord;
+  readonly grant?: SliceGrant | undefined;
+  readonly word?: NodeWord | undefined;
 }
 
 export interface NodeFacts {
   readonly name: string;
   readonly isPresent: boolean;
   /** Why its slices are not its own any more (src/cluster/fencing.ts). */
-  readonly fenced?: string;
+  readonly fenced?: string | undefined;
   /** It has been fenced for so long that nobody asks any more. */
   readonly isOver?: boolean;
   /** Its Node object is gone and its Lease still fresh: it drains what it has. */
@@ -33,7 +33,7 @@ export interface NodeFacts {
 export interface PoolFacts {
   readonly range: Prefix;
   readonly sliceLength: number;
-  readonly floatingLength?: number;
+  readonly floatingLength?: number | undefined;
   /** What any definition hands out: slices without any of it are left out. */
   readonly useful: IntervalSet;
   /** False: no definition wants slices: everything drains. */
@@ -43,9 +43,9 @@ export interface PoolFacts {
   /** Not all daemons have said what they have: no grant is widened. */
   readonly isWaiting?: boolean;
   /** In a sentence why not; absent: the range is being changed over. */
-  readonly obstacle?: string;
+  readonly obstacle?: string | undefined;
   /** What some daemon may still take from as the floating part. Absent: not known, and an assigned floating part stays assigned. */
-  readonly floatingInUse?: readonly Prefix[];
+  readonly floatingInUse?: readonly Prefix[] | undefined;
   readonly allocations: readonly Allocation[];
   readonly lastGeneration: number;
   /** Wall clock. A new generation is no less: what is numbered after a restore is later than all that was forgotten. 0: not known. */
@@ -73,12 +73,12 @@ export interface SlicePlan {
   /** node -> in a sentence why it has nothing */
   readonly waiting: ReadonlyMap<string, string>;
   /** Only once it is assigned, and only what may be taken from. */
-  readonly floating?: Prefix;
+  readonly floating?: Prefix | undefined;
   /** Everything that still is some node's slice. */
   readonly blocks: readonly Prefix[];
   /** In slices; total = assigned + free. */
   readonly totals: { readonly total: bigint; readonly assigned: bigint; readonly free: bigint };
   /** In a sentence: some node needs addresses and none are to be had. */
-  readonly exhausted?: string;
+  readonly exhausted?: string | undefined;
   readonly conflicts: readonly string[];
 }
