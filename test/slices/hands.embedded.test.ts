@@ -1,50 +1,20 @@
 // A block changes hands after the copy that the API server is restored from: the copy gives it to its former node again, or does not know that a
 // piece of it was lent. Of two grants of an address the later generation counts: the former node hands out nothing of it, and no hold is lost.
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { expect, it } from "vitest";
 
-import { afterEach, beforeEach, expect, it } from "vitest";
-
-import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { nodes } from "../../src/cluster/resources.ts";
-import { KubeClient } from "../../src/kube/rest.ts";
-import { Fleet, type Guest, type Network } from "./fleet.ts";
+import type { Fleet, Guest, Network } from "./fleet.ts";
+import { patient, restorableServer } from "./restorable-server.ts";
 import { added, addMany } from "./scenes.ts";
 import { release, soon } from "./stories/nodes.ts";
-import { prepare } from "./wipe.ts";
 
-let folder: string;
-let api: Api;
 let fleet: Fleet;
-const path = () => join(folder, "api.db");
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "holdfast-slices-"));
-  api = openApi({ path: path() });
-  const transport: Api["transport"] = (request) => api.transport(request);
-  await prepare(new KubeClient({ transport }));
-  fleet = new Fleet({ transport });
-});
-afterEach(async () => {
-  await fleet.close();
-  api.close();
-  rmSync(folder, { recursive: true });
-}, 60_000);
-
-/** As etcd's: the server is down while its storage is copied or replaced. */
-function reopened(work: () => void): void {
-  api.close();
-  work();
-  api = openApi({ path: path() });
-}
-const snapshot = () => reopened(() => copyFileSync(path(), join(folder, "copy")));
+const { snapshot, ...server } = restorableServer((each) => (fleet = each));
 async function restore(): Promise<void> {
   await fleet.killLeaders();
-  reopened(() => copyFileSync(join(folder, "copy"), path()));
+  server.restore();
   fleet.lead();
 }
-
-const patient = { timeout: 120_000, interval: 250 };
 
 /** Which node has which slice, by the status of the only pool. */
 async function assigned(): Promise<string[]> {

@@ -1,50 +1,20 @@
 // The API server is restored from a copy that knows less than the nodes' journals: of a range that was not cut yet, of a node that had not joined.
 // Whoever leads gives nothing of what a journal has to another, and takes it up again. Nobody stops the controller for it.
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
 import { journalAnnotation, nodeLeaseName } from "../../src/api/slices/node-lease.ts";
-import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { configMaps, leases, nodes, nodeSlicePools, reservations } from "../../src/cluster/resources.ts";
 import { readSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
 import { controllerLease, fetchState, restoredKey, stateName } from "../../src/cluster/state.ts";
 import { lookUp } from "../../src/kube/look-up.ts";
-import { KubeClient } from "../../src/kube/rest.ts";
-import { Fleet, moment, systemNamespace } from "./fleet.ts";
+import { type Fleet, moment, systemNamespace } from "./fleet.ts";
+import { patient, restorableServer } from "./restorable-server.ts";
 import { added, addMany, eventsOf } from "./scenes.ts";
-import { prepare } from "./wipe.ts";
 
-let folder: string;
-let api: Api;
 let fleet: Fleet;
-const path = () => join(folder, "api.db");
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "holdfast-slices-"));
-  api = openApi({ path: path() });
-  const transport: Api["transport"] = (request) => api.transport(request);
-  await prepare(new KubeClient({ transport }));
-  // Long enough for a busy machine to let every daemon notice.
-  fleet = new Fleet({ transport }, { restoreSettleMs: 160_000 });
-});
-afterEach(async () => {
-  await fleet.close();
-  api.close();
-  rmSync(folder, { recursive: true });
-}, 60_000);
+// Long enough for a busy machine to let every daemon notice.
+const { snapshot, restore } = restorableServer((each) => (fleet = each), { restoreSettleMs: 160_000 });
 
-/** As etcd's: the server is down while its storage is copied or replaced. */
-function reopened(work: () => void): void {
-  api.close();
-  work();
-  api = openApi({ path: path() });
-}
-const snapshot = () => reopened(() => copyFileSync(path(), join(folder, "copy")));
-const restore = () => reopened(() => copyFileSync(join(folder, "copy"), path()));
-
-const patient = { timeout: 120_000, interval: 250 };
 const sliced = async () => readSlicedRanges(await fetchState(fleet.admin, { namespace: systemNamespace }))?.ranges;
 const leaseOf = (node: string) =>
   lookUp(fleet.admin, leases, { namespace: systemNamespace, name: nodeLeaseName(node) });

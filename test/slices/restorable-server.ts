@@ -1,0 +1,49 @@
+// An API server and its fleet, anew for each test, whose storage can be copied and later be replaced by the copy.
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach } from "vitest";
+
+import { type Api, openApi } from "../../src/apiserver/api.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
+import { Fleet } from "./fleet.ts";
+import { prepare } from "./wipe.ts";
+
+/** Polls this long: every daemon of a busy machine has to notice. */
+export const patient = { timeout: 120_000, interval: 250 };
+
+/** `onFleet` is told of the fleet before each test. */
+export function restorableServer(
+  onFleet: (fleet: Fleet) => void,
+  options?: ConstructorParameters<typeof Fleet>[1],
+): { readonly snapshot: () => void; readonly restore: () => void } {
+  let folder: string;
+  let api: Api;
+  let fleet: Fleet;
+  const path = () => join(folder, "api.db");
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "holdfast-slices-"));
+    api = openApi({ path: path() });
+    const transport: Api["transport"] = (request) => api.transport(request);
+    await prepare(new KubeClient({ transport }));
+    fleet = new Fleet({ transport }, options);
+    onFleet(fleet);
+  });
+  afterEach(async () => {
+    await fleet.close();
+    api.close();
+    rmSync(folder, { recursive: true });
+  }, 60_000);
+  /** As etcd's: the server is down while its storage is copied or replaced. */
+  const reopened = (work: () => void) => {
+    api.close();
+    work();
+    api = openApi({ path: path() });
+  };
+  const copy = () => join(folder, "copy");
+  return {
+    snapshot: () => reopened(() => copyFileSync(path(), copy())),
+    restore: () => reopened(() => copyFileSync(copy(), path())),
+  };
+}
