@@ -15,10 +15,8 @@ const wordKey = "coexistence-word";
 const byKey = "coexistence-by";
 const namespaceKey = "coexistence-namespace";
 const sinceKey = "coexistence-since";
-/**
- * What daemons act by; empty: the system namespace, and so where it was never said. The leader alone writes it, each other one with a new version of the sliced
- * ranges. Once one was said, a missing one is no word (src/node/shared-state.ts).
- */
+// What daemons act by; empty: the system namespace, and so where it was never said. The leader alone writes it, each other
+// one with a new version of the sliced ranges. Once one was said, a missing one is no word (src/node/shared-state.ts).
 export const poolNamespaceKey = "pool-namespace";
 
 export function readWord(object: Pick<ConfigMap, "data"> | undefined): Word | undefined {

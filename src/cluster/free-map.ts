@@ -9,7 +9,7 @@ import { common, IntervalSet } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { contains, parsePrefix, type Prefix } from "../net/prefix.ts";
 import type { ConfigMap } from "./resources.ts";
-import { packed, type Run, shortened, unpacked } from "./run-codec.ts";
+import { packed, shortened, unpacked } from "./run-codec.ts";
 
 export interface FreeMap {
   /** namespace/name of the pool object. */
@@ -41,7 +41,12 @@ export function freeMapName(pool: string): string {
 
 export function encodeFreeMap(namespace: string, map: Omit<FreeMap, "completeThrough">): ConfigMap {
   const { pool, prefix, domain, writtenMs, holders } = map;
-  const runs = offsets(prefix, map.taken);
+  const base = toBigInt(prefix.first);
+  const inside = common([intervalOf(prefix)], IntervalSet.of(map.taken));
+  const runs = Array.from(inside, ({ first, last }) => ({
+    first: toBigInt(first) - base,
+    last: toBigInt(last) - base,
+  }));
   const whole = packed(runs);
   const [taken, end] = whole.length <= takenMaxChars ? [whole, prefix.size] : shortened(runs, takenMaxChars);
   return {
@@ -76,12 +81,6 @@ export function decodeFreeMap({ data = {} }: ConfigMap): FreeMap | undefined {
     if (error instanceof NetError) return undefined;
     throw error;
   }
-}
-
-function offsets(prefix: Prefix, taken: Iterable<Interval>): Run[] {
-  const base = toBigInt(prefix.first);
-  const inside = common([intervalOf(prefix)], IntervalSet.of(taken));
-  return Array.from(inside, ({ first, last }) => ({ first: toBigInt(first) - base, last: toBigInt(last) - base }));
 }
 
 function at(prefix: Prefix, offset: bigint): Address {

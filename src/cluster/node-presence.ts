@@ -27,11 +27,8 @@ export interface PresenceOptions {
 const deafShare = 0.6;
 const lookEveryMs = 10_000;
 
-export type Judge = (
-  name: string,
-  node: DeepReadonly<Node> | undefined,
-  lease: DeepReadonly<Lease> | undefined,
-) => Standing;
+type Read<T> = DeepReadonly<T> | undefined;
+export type Judge = (name: string, node: Read<Node>, lease: Read<Lease>) => Standing;
 
 export interface Asking {
   readonly client: KubeClient;
@@ -125,17 +122,6 @@ export class Presence {
     return { node, lease, silentMs: this.silentMs(name), deletedMs, isAlone: this.isAlone, wallMs: clock.wallMs() };
   }
 
-  #names(): Set<string> {
-    const leased = [...this.#options.leases.cache.list()].flatMap((lease) => nodeOfLease(lease) ?? []);
-    return new Set([...this.#options.nodes.cache.keys(), ...leased]);
-  }
-
-  /** One of which nothing is left counts as silent for as long as this process has listened. */
-  #forget(name: string): void {
-    this.#tell([name]);
-    for (const each of [this.#renewed, this.#reported, this.#told]) each.delete(name);
-  }
-
   #onLease({ type, object }: InformerEvent<Lease>): void {
     const { silentMs, quarantineMs } = this.#options.rules;
     const { fromMs, untilMs } = this.#heard;
@@ -148,9 +134,15 @@ export class Presence {
     else if (seen !== undefined) this.#renewed.set(node, { renewTime: "", ms: seen.ms });
     if (nowMs - this.#lookedMs < lookEveryMs) return;
     this.#lookedMs = nowMs;
-    const names = this.#names();
+    const leased = [...this.#options.leases.cache.list()].flatMap((lease) => nodeOfLease(lease) ?? []);
+    const names = new Set([...this.#options.nodes.cache.keys(), ...leased]);
     this.#tell(names);
-    for (const each of this.#renewed.keys()) if (!names.has(each) && this.of(each) === "fenced") this.#forget(each);
+    for (const name of this.#renewed.keys()) {
+      if (names.has(name) || this.of(name) !== "fenced") continue;
+      // One of which nothing is left counts as silent for as long as this process has listened.
+      this.#tell([name]);
+      for (const each of [this.#renewed, this.#reported, this.#told]) each.delete(name);
+    }
     for (const [each, ms] of this.#deleted) if (nowMs - ms > 2 * quarantineMs) this.#deleted.delete(each);
   }
 

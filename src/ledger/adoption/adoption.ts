@@ -53,9 +53,8 @@ const writersMax = 16;
 
 export async function adoptPool(client: KubeClient, options: AdoptionOptions): Promise<Adoption> {
   const { coexistence = false, patient = false, domain, signal } = options;
-  const { namespace = options.pool.namespace } = options;
   if (coexistence) return { pool: options.pool, created: 0, blocking: [], warnings: [] };
-  const work = new Work(client, recordsOf(domain, namespace), options);
+  const work = new Work({ ...options, client });
   let created = 0;
   for (let round = 1; round <= roundsMax; round++) {
     signal?.throwIfAborted();
@@ -85,12 +84,11 @@ export async function adoptPool(client: KubeClient, options: AdoptionOptions): P
 
 class Work {
   readonly records: Records;
-  readonly #client: KubeClient;
-  readonly #options: AdoptionOptions;
+  readonly #options: AdoptionOptions & { readonly client: KubeClient };
 
-  constructor(client: KubeClient, records: Records, options: AdoptionOptions) {
-    this.#client = client;
-    this.records = records;
+  constructor(options: AdoptionOptions & { readonly client: KubeClient }) {
+    const { domain, pool, namespace = pool.namespace } = options;
+    this.records = recordsOf(domain, namespace);
     this.#options = options;
   }
 
@@ -98,7 +96,7 @@ class Work {
   async readPools(): Promise<IPPool[]> {
     const { pool, signal } = this.#options;
     const read = [pool.object, ...pool.others].map(({ metadata: { namespace = "", name = "" } }) =>
-      this.#call(() => readPool(this.#client, { namespace, name, signal })),
+      this.#call(() => readPool(this.#options.client, { namespace, name, signal })),
     );
     const pools = (await Promise.all(read)).filter((each) => each !== undefined);
     if (pools[0]?.metadata.name === pool.name) return pools;
@@ -108,7 +106,7 @@ class Work {
   async readObjects() {
     const { resource, namespace } = this.records;
     const { signal } = this.#options;
-    return (await this.#call(() => this.#client.list(resource, { namespace, signal }))).items;
+    return (await this.#call(() => this.#options.client.list(resource, { namespace, signal }))).items;
   }
 
   /** How many holds were made; those that others made first are theirs. */
@@ -117,16 +115,16 @@ class Work {
     const { signal } = this.#options;
     let created = 0;
     await inParallel(writersMax, create, async (hold) => {
-      const made = this.#call(() => this.#client.create(resource, this.records.make(hold), { signal }));
+      const made = this.#call(() => this.#options.client.create(resource, this.records.make(hold), { signal }));
       if ((await unless(["already-exists"], made)) !== undefined) created += 1;
     });
     await inParallel(writersMax, claim, async ({ object, hold }) => {
       const next = rewritten(object, this.records.make(hold));
-      const update = this.#call(() => this.#client.update(resource, next, { signal }));
+      const update = this.#call(() => this.#options.client.update(resource, next, { signal }));
       await unless(["conflict", "not-found"], update);
     });
     await inParallel(writersMax, retire, async (object) => {
-      await this.#call(() => removeObject(this.#client, resource, object, signal));
+      await this.#call(() => removeObject(this.#options.client, resource, object, signal));
     });
     return created;
   }
@@ -139,7 +137,7 @@ class Work {
     for (const { metadata } of pools) {
       const { namespace = "", name = "", resourceVersion } = metadata;
       const body = { metadata: { resourceVersion, annotations } };
-      const patch = () => this.#client.patch(ipPools, { namespace, name }, { type: "merge", body }, { signal });
+      const patch = () => this.#options.client.patch(ipPools, { namespace, name }, { type: "merge", body }, { signal });
       const object = await unless(["conflict", "not-found"], this.#call(patch));
       if (object === undefined) return [];
       marked.push(parseObject(ipPoolKind, object));

@@ -16,12 +16,7 @@ import { readObject } from "../reservation/search.ts";
 const triesMax = 5;
 
 /** Undefined: the old name is this hold's owner's, or there is none. Else who has it. */
-export async function claimAlias(
-  client: KubeClient,
-  records: Records,
-  hold: Hold,
-  signal: Signal,
-): Promise<Hold | undefined> {
+export async function claimAlias(client: KubeClient, records: Records, hold: Hold, signal: Signal) {
   const name = records.formerNameOf(hold.address);
   if (name === undefined) return undefined;
   const made = aliasObject(records, hold, name);

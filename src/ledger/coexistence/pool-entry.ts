@@ -72,7 +72,9 @@ export async function dropEntry(place: EntryPlace, owner: Owner, signal: Signal)
   for (let tries = 1; ; tries++) {
     const present = (await read(place, signal)).spec.allocations[place.key];
     if (present === undefined) return true;
-    if (!isSame(present, mine) || isLater(present, mine)) return false;
+    // Of the same pod, for a container that came after the one whose address is given back.
+    const isLater = mine.id !== "" && present.id !== "" && present.id !== mine.id;
+    if (!isSame(present, mine) || isLater) return false;
     try {
       await patch(place, entryPatch(place.key, present), signal);
       return true;
@@ -102,11 +104,6 @@ function isSame(a: PoolAllocation, b: PoolAllocation): boolean {
   const [uid, other] = [a["uid"], b["uid"]];
   const isPod = a.podref === b.podref && (a.kind ?? "pod") === (b.kind ?? "pod");
   return isPod && (a.ifname ?? "") === (b.ifname ?? "") && (!uid || !other || uid === other);
-}
-
-/** Of the same pod, for a container that came after the one whose address is given back. */
-function isLater(present: PoolAllocation, mine: PoolAllocation): boolean {
-  return mine.id !== "" && present.id !== "" && present.id !== mine.id;
 }
 
 async function holdOfEntry(

@@ -38,7 +38,8 @@ export class Commits {
   /** In force in memory when it has returned its promise, and on the disk when that resolves. */
   async commit(records: readonly JournalRecord[], signal?: AbortSignal, isUrgent = true): Promise<void> {
     const payloads = records.map(encodeRecord);
-    if (payloads.some(isTooLong)) {
+    const long = payloads.filter(({ length }) => length > payloadBytesMax / 4);
+    if (long.some((payload) => Buffer.byteLength(payload) > payloadBytesMax)) {
       throw new LedgerError("unavailable", `a record has more than ${payloadBytesMax} bytes, and was not written.`);
     }
     const domains = new Set(records.flatMap((record) => this.#domainsOf(record)));
@@ -103,10 +104,6 @@ export class Commits {
       }
     }
   }
-}
-
-function isTooLong(payload: string): boolean {
-  return payload.length > payloadBytesMax / 4 && Buffer.byteLength(payload) > payloadBytesMax;
 }
 
 /** Called off, the request ends; what was decided goes on to the disk. */

@@ -59,10 +59,7 @@ export const realJournalDisk: JournalDisk = {
   syncFolder,
 };
 
-/**
- * For a file that nobody flushes. A write goes to the page cache in the caller's own turn, as a line of the log does: about a
- * microsecond. By a thread of the pool it costs an ADD 0.17 ms (docs/performance.md).
- */
+/** For a file that nobody flushes: written in the caller's own turn, in a microsecond. A thread of the pool costs an ADD 0.17 ms. */
 export const pageCacheDisk: JournalDisk = {
   ...realJournalDisk,
   open: async (path) => pageCacheFile(await open(path, appending, 0o600)),

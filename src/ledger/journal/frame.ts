@@ -34,7 +34,9 @@ export interface Frame {
 
 /** Meets damaged lines too; a stretch without a header is one of sequence -1. Returns where the next line goes. */
 export function scan(bytes: Buffer, meet: (frame: Frame) => void): number {
-  const end = withoutZeros(bytes);
+  let end = bytes.length;
+  // File systems fill with zeros what was allocated and not written before a power cut. No line ends in one.
+  while (end > 0 && bytes[end - 1] === 0) end -= 1;
   let at = 0;
   while (at < end) {
     if (end - at < headerBytes) return at;
@@ -57,20 +59,7 @@ export function scan(bytes: Buffer, meet: (frame: Frame) => void): number {
   return end;
 }
 
-/** File systems fill with zeros what was allocated and not written before a power cut. No line ends in one. */
-function withoutZeros(bytes: Buffer): number {
-  let end = bytes.length;
-  while (end > 0 && bytes[end - 1] === 0) end -= 1;
-  return end;
-}
-
-interface Header {
-  readonly length: number;
-  readonly sequence: number;
-  readonly sum: number;
-}
-
-function readHeader(bytes: Buffer, at: number): Header | undefined {
+function readHeader(bytes: Buffer, at: number) {
   if (bytes[at] !== tilde) return undefined;
   if (parse(bytes, at + signedBytes, 8) !== crc32(bytes.subarray(at, at + signedBytes))) return undefined;
   return { length: parse(bytes, at + 1, 6), sequence: parse(bytes, at + 7, 12), sum: parse(bytes, at + 19, 8) };

@@ -116,7 +116,9 @@ export class Journal implements Ledger {
     if (hold === undefined && !this.blocksOf(domain).has(address))
       this.#refuse(what, "no slice that this node hands out of has it");
     // What has rested is not met any more.
-    const step = judgeTake({ hold, cooling: this.#resting(domain, address) }, request, Number.NEGATIVE_INFINITY);
+    const rest = this.#state.books.resting(domain, address, this.#clock.now());
+    const cooling = rest && { ...rest, untilMs: this.#clock.toWall(rest.untilMs) };
+    const step = judgeTake({ hold, cooling }, request, Number.NEGATIVE_INFINITY);
     if (step.kind !== "write") {
       await this.#commits.settled(signal);
       return (step as { answer: TakeOutcome }).answer;
@@ -270,12 +272,6 @@ export class Journal implements Ledger {
   #refuse(what: string, why = ""): void {
     const words = this.#isClosed ? `the journal in ${this.#folder} is closed` : why;
     if (words !== "") throw new LedgerError("unavailable", `${what}: ${words}.`);
-  }
-
-  /** By the wall clock. */
-  #resting(domain: Domain, address: Address): Cooling | undefined {
-    const rest = this.#state.books.resting(domain, address, this.#clock.now());
-    return rest && { ...rest, untilMs: this.#clock.toWall(rest.untilMs) };
   }
 
   #hold(hold: Omit<Hold, "version">): Hold {

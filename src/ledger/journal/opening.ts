@@ -57,15 +57,12 @@ async function open({ place, clock, newId }: OpeningOptions): Promise<Omit<Opene
     const file = await openLog(place, keepBytes, keepBytes < bytes.length);
     return { ...known, file, bytes: keepBytes, lines };
   }
-  if (bytes !== undefined) await keepDamaged(place, bytes);
+  const damagedPath = join(place.folder, "journal.damaged");
+  const dropDamaged = () => place.disk.remove(damagedPath).catch(() => {});
+  // For people to look at, as good as it goes: no reason not to start.
+  if (bytes !== undefined) await writeUnsynced(place.disk, damagedPath, bytes).catch(dropDamaged);
   // With all that could be read, and the doubt; so it is whole again, and stays in doubt over restarts.
   return { ...known, ...(await writeLog(place, state.snapshot(id, known.doubt), known.next)) };
-}
-
-/** For people to look at, as good as it goes: no reason not to start. */
-async function keepDamaged({ disk, folder }: LogPlace, bytes: Buffer): Promise<void> {
-  const path = join(folder, "journal.damaged");
-  await writeUnsynced(disk, path, bytes).catch(() => disk.remove(path).catch(() => {}));
 }
 
 class Reader {
@@ -98,7 +95,9 @@ class Reader {
       this.#doubt = Math.max(this.#doubt, record.doubt);
     }
     if (record !== undefined) this.#state.apply(record);
-    this.#expect(sequence);
+    const isLast = this.#isSnapshot && this.#head !== undefined && sequence === this.#head.lines;
+    if (isLast) this.#isSnapshot = false;
+    this.#expected = isLast ? this.#head!.next : sequence + 1;
   }
 
   /** `id` is undefined where it cannot be read any more. */
@@ -107,12 +106,6 @@ class Reader {
     if (this.#isSnapshot) this.#damage();
     const next = Math.max(this.#expected ?? 0, this.#head?.next ?? 1);
     return { id: this.#head?.id, lines: this.#lines, next, damaged: this.#damaged, doubt: this.#doubt };
-  }
-
-  #expect(sequence: number): void {
-    const isLast = this.#isSnapshot && this.#head !== undefined && sequence === this.#head.lines;
-    if (isLast) this.#isSnapshot = false;
-    this.#expected = isLast ? this.#head!.next : sequence + 1;
   }
 
   #damage(): void {

@@ -53,12 +53,7 @@ export async function writeLog(place: LogPlace, snapshot: Snapshot, next: number
 }
 
 /** The snapshot is on the disk when it resolves, without a name. `isOver`: nobody wants it any more. */
-export async function writeBeside(
-  place: LogPlace,
-  snapshot: Snapshot,
-  next: number,
-  isOver = () => false,
-): Promise<LogFile> {
+export async function writeBeside(place: LogPlace, snapshot: Snapshot, next: number, isOver = () => false) {
   const file = await place.disk.create(besidePath(place));
   let bytes = 0;
   await orClose(file, async () => {

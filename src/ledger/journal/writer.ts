@@ -5,7 +5,6 @@
 // entry waits for a new file, written whole.
 import { LedgerError } from "../../ipam/ledger.ts";
 import { type Ballast, isFull } from "./disk-reserve.ts";
-import type { JournalFile } from "./disk.ts";
 import { reasonOf } from "./error.ts";
 import { Compaction, removeBeside, takePlace, writeBeside } from "./rewrite.ts";
 import type { LogFile, LogPlace, Snapshot } from "./rewrite.ts";
@@ -45,10 +44,8 @@ export interface WriterOptions extends LogPlace, LogFile {
 
 export class Writer {
   readonly #options: WriterOptions;
-  #file: JournalFile;
-  /** What of the file is on the disk. */
-  #bytes: number;
-  #lines: number;
+  /** `bytes` and `lines`: what of the file is on the disk. */
+  #log: LogFile;
   #next: number;
   #fsyncs = 0;
   #broken = "";
@@ -61,14 +58,12 @@ export class Writer {
 
   constructor(options: WriterOptions) {
     this.#options = options;
-    this.#file = options.file;
-    this.#bytes = options.bytes;
-    this.#lines = options.lines;
+    this.#log = options;
     this.#next = options.next;
   }
 
   get stats() {
-    return { bytes: this.#bytes, records: this.#lines, fsyncs: this.#fsyncs, broken: this.#broken };
+    return { bytes: this.#log.bytes, records: this.#log.lines, fsyncs: this.#fsyncs, broken: this.#broken };
   }
 
   get isSettled(): boolean {
@@ -99,7 +94,7 @@ export class Writer {
     this.#compaction?.abandon();
     await this.#running;
     await this.#abandon();
-    await this.#file.close();
+    await this.#log.file.close();
   }
 
   /** Starts in the next turn, so that all that is asked for in this one shares the first write. */
@@ -119,8 +114,8 @@ export class Writer {
     if (frames.length > 0) {
       const bytes = Buffer.concat(frames);
       if (!(await this.#append(batch, bytes)) || !(await this.#sync(batch))) return;
-      this.#bytes += bytes.length;
-      this.#lines += frames.length;
+      const { file, bytes: before, lines } = this.#log;
+      this.#log = { file, bytes: before + bytes.length, lines: lines + frames.length };
       this.#next = next;
       this.#compaction?.push(bytes, frames.length);
     }
@@ -132,7 +127,7 @@ export class Writer {
   async #append(batch: readonly Entry[], bytes: Buffer): Promise<boolean> {
     for (;;) {
       try {
-        await this.#file.append(bytes);
+        await this.#log.file.append(bytes);
         return true;
       } catch (cause) {
         if (!(await this.#cutBack())) {
@@ -153,7 +148,7 @@ export class Writer {
     if (this.#options.isUnsynced === true) return true;
     try {
       this.#fsyncs += 1;
-      await this.#file.datasync();
+      await this.#log.file.datasync();
       return true;
     } catch (cause) {
       this.#break(cause);
@@ -167,8 +162,8 @@ export class Writer {
   /** The file as it was before the batch, on the disk. Only then is it certain that nothing of the batch comes back. */
   async #cutBack(): Promise<boolean> {
     try {
-      await this.#file.truncate(this.#bytes);
-      await this.#file.datasync();
+      await this.#log.file.truncate(this.#log.bytes);
+      await this.#log.file.datasync();
       return true;
     } catch {
       return false;
@@ -235,11 +230,9 @@ export class Writer {
   }
 
   /** Gives the new file its name and goes on with it. What is returned failed: the file that has the name is not known. */
-  async #replace({ file, bytes, lines }: LogFile): Promise<unknown> {
-    const old = this.#file;
-    this.#file = file;
-    this.#bytes = bytes;
-    this.#lines = lines;
+  async #replace(rewritten: LogFile): Promise<unknown> {
+    const { file: old } = this.#log;
+    this.#log = rewritten;
     await old.close().catch(() => {});
     try {
       return await takePlace(this.#options);
@@ -261,10 +254,10 @@ export class Writer {
   #considerCompaction(): void {
     if (this.#compaction?.isEnded === true) this.#compaction = undefined;
     const { snapshot, live, slackLines: slack } = this.#options;
-    if (this.#compaction !== undefined || this.#lines < this.#compactAt) return;
-    if (this.#lines <= slack + 2 * live()) return;
+    if (this.#compaction !== undefined || this.#log.lines < this.#compactAt) return;
+    if (this.#log.lines <= slack + 2 * live()) return;
     // Should it fail, the next try comes when the file has grown by as much again.
-    this.#compactAt = this.#lines + slack;
+    this.#compactAt = this.#log.lines + slack;
     this.#compaction = new Compaction(this.#options, snapshot(), this.#next, () => {
       this.#running ??= this.#run();
     });

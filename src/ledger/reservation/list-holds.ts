@@ -10,7 +10,6 @@ import { reservationKind } from "../../api/holds/reservation.ts";
 import { parseObject } from "../../api/kind.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import { holds, reservations, type StoredHold, type StoredReservation } from "../../cluster/resources.ts";
-import type { Hold } from "../../ipam/ledger.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 
 export type HeldObject = StoredReservation | StoredHold;
@@ -73,7 +72,9 @@ function readAnew(object: HeldObject): readonly (ListedHold | UnreadableHold)[] 
   if (metadata.annotations?.[aliasAnnotation] !== undefined) return [];
   const cooling = coolingOf(metadata);
   try {
-    const found = meaningsOf(object);
+    const asHold = () => [holdOfObject(parseObject(holdKind, object))];
+    const asReservation = () => holdsOfReservation(parseObject(reservationKind, object));
+    const found = object.kind === holdKind.kind ? asHold() : asReservation();
     if (found.length === 0) return [{ unreadable: namelessReservation(object), object }];
     return found.map((hold) => ({ hold, namespace: metadata.namespace ?? "", object, ...(cooling && { cooling }) }));
   } catch (error) {
@@ -81,16 +82,9 @@ function readAnew(object: HeldObject): readonly (ListedHold | UnreadableHold)[] 
   }
 }
 
-function meaningsOf(object: HeldObject): Hold[] {
-  if (object.kind === holdKind.kind) return [holdOfObject(parseObject(holdKind, object))];
-  return holdsOfReservation(parseObject(reservationKind, object));
-}
-
-function namelessReservation({ metadata }: HeldObject): string {
-  return (
-    `OverlappingRangeIPReservation ${metadata.namespace ?? ""}/${metadata.name ?? ""}: the name does not end with an ` +
-    "address, so it holds none. Delete it if nobody knows it."
-  );
+function namelessReservation({ metadata: { namespace = "", name = "" } }: HeldObject): string {
+  const what = `OverlappingRangeIPReservation ${namespace}/${name}`;
+  return `${what}: the name does not end with an address, so it holds none. Delete it if nobody knows it.`;
 }
 
 function selectorOf({ node, podNamespace, includeCooling = false }: HeldObjectsOptions): string | undefined {

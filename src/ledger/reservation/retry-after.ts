@@ -2,7 +2,7 @@
 // after what the server asked for and up to as long again, so that a thousand daemons do not come back at once.
 // Promised: no wait outlives the caller's signal; together they last half a minute at most, then the refusal is passed on.
 import { type Clock, realClock, sleep } from "../../kube/clock.ts";
-import { type ApiError, isApiError } from "../../kube/errors.ts";
+import { isApiError } from "../../kube/errors.ts";
 import type { Signal } from "../../kube/unless.ts";
 
 /** The API server asks for one second as a rule: about 20 tries with the jitter. A runtime gives up after minutes. */
@@ -24,7 +24,9 @@ export async function patiently<T>(
     try {
       return await call();
     } catch (error) {
-      const waitMs = isLater(error) ? (error.retryAfterMs ?? defaultWaitMs) * (1 + random()) : Infinity;
+      const isAsked = isApiError(error, "unavailable") && error.retryAfterMs !== undefined;
+      const isLater = isAsked || isApiError(error, "too-many-requests");
+      const waitMs = isLater ? (error.retryAfterMs ?? defaultWaitMs) * (1 + random()) : Infinity;
       leftMs -= Math.max(waitMs, 1);
       if (leftMs < 0 || !(await sleep(clock, waitMs, signal ?? never))) throw error;
     }
@@ -32,8 +34,3 @@ export async function patiently<T>(
 }
 
 const never = new AbortController().signal;
-
-function isLater(error: unknown): error is ApiError {
-  if (isApiError(error, "too-many-requests")) return true;
-  return isApiError(error, "unavailable") && error.retryAfterMs !== undefined;
-}
