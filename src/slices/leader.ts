@@ -12,15 +12,10 @@ export interface SlicesOptions extends ReconcilerOptions {
 }
 
 export class SlicesLeader {
-  readonly #options: SlicesOptions;
+  /** Under the lease. Each term begins with a list: what was known before another led, or before a restore, counts no more. */
+  readonly lead: Runnable;
 
   constructor(options: SlicesOptions) {
-    this.#options = options;
+    this.lead = { name: "slices", run: (signal) => new Term(options).run(signal) };
   }
-
-  /** Under the lease. Each term begins with a list: what was known before another led, or before a restore, counts no more. */
-  readonly lead: Runnable = {
-    name: "slices",
-    run: (signal) => new Term(this.#options).run(signal),
-  };
 }

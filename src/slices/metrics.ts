@@ -4,11 +4,9 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { SlicePlan } from "./plan/facts.ts";
 import type { PoolTarget } from "./ranges/pool-targets.ts";
 
-const gauges: readonly (readonly [
-  name: string,
-  help: string,
-  read: (plan: SlicePlan, target: PoolTarget) => number,
-])[] = [
+type Row = readonly [name: string, help: string, read: (plan: SlicePlan, target: PoolTarget) => number];
+
+const gauges: readonly Row[] = [
   ["holdfast_slices_total", "Slices that the range has room for.", ({ totals }) => Number(totals.total)],
   ["holdfast_slices_assigned", "Slices of which a node has at least a part.", ({ totals }) => Number(totals.assigned)],
   ["holdfast_slices_free", "Slices that no node has.", ({ totals }) => Number(totals.free)],

@@ -7,22 +7,17 @@ import type { SliceCaches } from "./caches.ts";
 import type { SlicesOptions } from "./leader.ts";
 import type { NodeFacts } from "./plan/facts.ts";
 
-export interface NodesOptions extends Pick<SlicesOptions, "client" | "systemNamespace" | "nodes" | "presence"> {
-  readonly caches: SliceCaches;
-  readonly nowMs: () => number;
-}
-
 /** What is left of a node that is off is collected within minutes after it is fenced: so long its Lease says that it is. */
 const rememberedMs = 3_600_000;
 
 export class Nodes {
-  readonly #options: NodesOptions;
+  readonly #options: SlicesOptions & { readonly caches: SliceCaches };
   /** Node -> what it was at the last look, as text. */
   readonly #before = new Map<string, string>();
   /** Node that is deleted -> since when it was seen fenced, without a break. */
   readonly #fencedMs = new Map<string, number>();
 
-  constructor(options: NodesOptions) {
+  constructor(options: SlicesOptions & { readonly caches: SliceCaches }) {
     this.#options = options;
   }
 
@@ -37,14 +32,14 @@ export class Nodes {
       name,
       isPresent: isThere || isFresh,
       isLeaving: !isThere && isFresh && !presence.isAlone,
-      ...(fenced !== undefined && { fenced }),
-      ...(isOff && this.#fencedForMs(name) >= rememberedMs && { isOver: true }),
+      fenced,
+      isOver: isOff && this.#fencedForMs(name) >= rememberedMs,
       isSilent: !isFresh,
     };
   }
 
   #fencedForMs(name: string): number {
-    const nowMs = this.#options.nowMs();
+    const nowMs = this.#options.clock.monotonicMs();
     const sinceMs = this.#fencedMs.get(name) ?? nowMs;
     this.#fencedMs.set(name, sinceMs);
     return nowMs - sinceMs;

@@ -6,7 +6,6 @@ import { readDefinitions } from "../cni/config/definitions.ts";
 import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { formatInterval } from "../net/interval.ts";
-import type { Prefix } from "../net/prefix.ts";
 import type { SliceCaches } from "./caches.ts";
 import type { SlicesOptions } from "./leader.ts";
 import type { SlicePlan } from "./plan/facts.ts";
@@ -19,15 +18,11 @@ import type { RestoredJournals } from "./restored-journals.ts";
 import { readPool } from "./writers/pool-object.ts";
 import type { PoolPhase } from "./writers/pool-writer.ts";
 
-export interface OverviewOptions extends Pick<
-  SlicesOptions,
-  "definitions" | "clock" | "log" | "systemNamespace" | "metrics"
-> {
+export interface OverviewOptions extends SlicesOptions {
   readonly caches: SliceCaches;
   readonly state: StateRound;
-  readonly journals: Pick<RestoredJournals, "forgotten">;
+  readonly journals: RestoredJournals;
   readonly cutRules: CutRules;
-  readonly nodes: { readonly cache: { readonly size: number } };
   readonly touch: (key: string) => void;
 }
 
@@ -52,17 +47,14 @@ export class Overview {
     this.#options = options;
   }
 
-  targets(): Iterable<PoolTarget> {
-    return this.#targets.values();
+  /** Key of a pool -> what it is to be. */
+  get targets(): ReadonlyMap<string, PoolTarget> {
+    return this.#targets;
   }
 
-  target(key: string): PoolTarget | undefined {
-    return this.#targets.get(key);
-  }
-
-  floating(key: string): { readonly block?: Prefix } | undefined {
-    const plan = this.#plans.get(key);
-    return plan && (plan.floating === undefined ? {} : { block: plan.floating });
+  /** The last one; undefined: there was none yet. */
+  plan(key: string): SlicePlan | undefined {
+    return this.#plans.get(key);
   }
 
   /** Keeps the plan; the nodes whose wait has begun, ended or changed. */
@@ -93,10 +85,10 @@ export class Overview {
 
   /** Why ranges get no slices; the first of them in the order of their keys. */
   refusals(): ReadonlyMap<string, string> {
-    const found = [...this.#targets.values()]
-      .filter(({ refusal }) => refusal !== undefined)
-      .map((each) => [sliceUseKey(each), each.refusal!.why] as const);
-    return new Map(found.toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, mostRefusals));
+    const found = [...this.#targets.values()].flatMap((each) =>
+      each.refusal === undefined ? [] : [[sliceUseKey(each), each.refusal.why] as const],
+    );
+    return new Map(found.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, mostRefusals));
   }
 
   /** What each pool's status assigns, has as objects, or only journals have. For a wanted pool the whole range says that there is any. */
@@ -168,17 +160,18 @@ export class Overview {
     const pools = [...there, ...lostPools(there, [...slices, ...journals.forgotten()])];
     const { readable } = readDefinitions(objects, systemNamespace);
     this.#targets = targetsOf(wishesOf(readable, pools, { ...cutRules, nodes: nodes.cache.size }), pools);
-    await state.move(this.#targets.values(), signal);
+    await state.move([...this.#targets.values()], signal);
     // Nobody hands out of a shared range before it is told.
     if (state.gate.sliced === undefined) this.wake();
     if (state.gate.rests === "") this.#touchChanged();
   }
 
   async #lookAtState(signal: AbortSignal): Promise<void> {
-    this.#lookedMs = this.#options.clock.monotonicMs();
-    const before = this.#options.state.gate.rests;
-    const { rests } = await this.#options.state.look(signal);
-    if (rests !== before) this.#options.log.info(rests === "" ? "slices are worked on" : "slices rest", { why: rests });
+    const { clock, state, log } = this.#options;
+    this.#lookedMs = clock.monotonicMs();
+    const before = state.gate.rests;
+    const { rests } = await state.look(signal);
+    if (rests !== before) log.info(rests === "" ? "slices are worked on" : "slices rest", { why: rests });
   }
 
   #touchChanged(): void {

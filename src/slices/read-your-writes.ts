@@ -16,31 +16,14 @@ export type WritesListener<T extends KubeObject> = (
   isGone: boolean,
 ) => void;
 
-export class ReadYourWrites<T extends KubeObject> {
-  readonly #store: Store<T>;
+export class ReadYourWrites<T extends KubeObject> extends Store<T> {
   readonly #listener: WritesListener<T>;
   /** Key -> uid of an object that we deleted and whose end the informer has not told yet. */
   readonly #deleted = new Map<ObjectKey, string>();
 
   constructor(indexes: Indexes<T>, listener: WritesListener<T>, onError: (error: unknown) => void) {
-    this.#store = new Store(indexes, onError);
+    super(indexes, onError);
     this.#listener = listener;
-  }
-
-  get size(): number {
-    return this.#store.size;
-  }
-
-  get(key: ObjectKey): DeepReadonly<T> | undefined {
-    return this.#store.get(key);
-  }
-
-  list(): Iterable<DeepReadonly<T>> {
-    return this.#store.list();
-  }
-
-  byIndex(index: string, value: string): readonly DeepReadonly<T>[] {
-    return this.#store.byIndex(index, value);
   }
 
   /** The returned function ends it. */
@@ -49,7 +32,7 @@ export class ReadYourWrites<T extends KubeObject> {
       const object = event.object as T;
       if (event.type === "delete") this.#gone(object);
       // A server tells one object's versions in order: its history went back, etcd was restored. What was known of it never was.
-      else if (event.type === "update" && versionOf(event.previous) > versionOf(object)) this.#set(object);
+      else if (event.type === "update" && versionOf(event.previous) > versionOf(object)) this.set(object);
       else this.put(object);
     });
   }
@@ -58,44 +41,42 @@ export class ReadYourWrites<T extends KubeObject> {
   put(object: T): void {
     const key = keyOf(object);
     if (this.#deleted.get(key) === object.metadata.uid) return;
-    const known = this.#store.get(key);
-    if (known !== undefined && known.metadata.uid === object.metadata.uid && versionOf(known) >= versionOf(object))
-      return;
-    this.#set(object);
+    const known = this.#known(object);
+    if (known === undefined || !(versionOf(known) >= versionOf(object))) this.set(object);
   }
 
-  #set(object: T): void {
-    const key = keyOf(object);
-    const known = this.#store.get(key);
-    this.#store.set(withoutManagers(object));
-    this.#listener(this.#store.get(key)!, known, false);
+  override set(object: T): DeepReadonly<T> | undefined {
+    const { managedFields, ...metadata } = object.metadata;
+    const known = super.set(managedFields === undefined ? object : { ...object, metadata });
+    this.#listener(this.get(keyOf(object))!, known, false);
+    return known;
   }
 
   /** It was deleted by us. */
   drop(object: DeepReadonly<T>): void {
-    this.#remove(object, () => this.#deleted.set(keyOf(object), object.metadata.uid ?? ""));
+    const known = this.#known(object);
+    if (known === undefined) return;
+    this.#deleted.set(keyOf(object), object.metadata.uid ?? "");
+    this.#remove(known);
   }
 
   #gone(object: T): void {
     const key = keyOf(object);
     if (this.#deleted.get(key) === object.metadata.uid) this.#deleted.delete(key);
-    this.#remove(object);
+    const known = this.#known(object);
+    if (known !== undefined) this.#remove(known);
   }
 
-  #remove(object: DeepReadonly<KubeObject>, before?: () => void): void {
-    const key = keyOf(object);
-    const known = this.#store.get(key);
-    if (known === undefined || known.metadata.uid !== object.metadata.uid) return;
-    before?.();
-    this.#store.delete(key);
+  /** The very object, in whatever version. */
+  #known(object: DeepReadonly<KubeObject>): DeepReadonly<T> | undefined {
+    const known = this.get(keyOf(object));
+    return known?.metadata.uid === object.metadata.uid ? known : undefined;
+  }
+
+  #remove(known: DeepReadonly<T>): void {
+    this.delete(keyOf(known));
     this.#listener(known, known, true);
   }
-}
-
-function withoutManagers<T extends KubeObject>(object: T): T {
-  if (object.metadata.managedFields === undefined) return object;
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
 }
 
 function versionOf({ metadata }: DeepReadonly<KubeObject>): number {

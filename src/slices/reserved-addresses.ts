@@ -1,18 +1,17 @@
 // Addresses that the reservation ledger holds, and no slice may hand out. Informers tell them; where that could be too late the server is asked,
 // and what its answer has beyond the informers counts until they catch up or a later answer lacks it. Read on demand: most clusters have no slices.
-//
 // Promised: after `refresh`, every address whose object existed at the call, cooling ones too, is reserved until its object is gone.
 import { tryAddress } from "../api/holds/address-name.ts";
 import { parseDomain } from "../api/pools/domain.ts";
 import { readPoolName } from "../api/pools/pool-name.ts";
-import type { StoredHold, StoredReservation } from "../cluster/resources.ts";
 import type { SliceObject } from "../cluster/slice-object.ts";
-import type { Domain } from "../ipam/ledger.ts";
+import type { Domain, Hold } from "../ipam/ledger.ts";
 import { orAborted } from "../kube/abort.ts";
 import type { Informer } from "../kube/cache/informer.ts";
 import { keyOf, type ObjectKey } from "../kube/meta.ts";
 import { type HeldObject, listHolds, readHeld } from "../ledger/reservation/list-holds.ts";
 import type { Address } from "../net/address.ts";
+import { attempt } from "../net/attempt.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { contains, overlaps } from "../net/prefix.ts";
@@ -26,10 +25,8 @@ export interface ReservedOptions extends Pick<SlicesOptions, "client" | "reserva
   readonly onChange: (place: ReservedPlace) => void;
 }
 
-export interface ReservedPlace {
+export interface ReservedPlace extends Pick<Hold, "domain" | "address"> {
   readonly namespace: string;
-  readonly domain: Domain;
-  readonly address: Address;
 }
 
 /** Address as text -> how many objects hold it. */
@@ -55,20 +52,18 @@ export class ReservedAddresses {
 
   /** Everything that existed when it was called first is known. What is told later counts until `until` aborts. */
   async known(signal: AbortSignal, until: AbortSignal): Promise<void> {
-    if (!this.#isFollowing) this.#follow(until);
+    if (!this.#isFollowing) {
+      this.#isFollowing = true;
+      const { reservations, holds } = this.#options;
+      const ends = [this.#follow(reservations), this.#follow(holds)];
+      until.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
+    }
     if (this.#isKnown) return;
     // Another's list may be from before informers were followed.
     this.#first ??= this.refresh(until)
       .then(() => void (this.#isKnown = true))
       .finally(() => (this.#first = undefined));
     await orAborted(this.#first, signal);
-  }
-
-  #follow(signal: AbortSignal): void {
-    this.#isFollowing = true;
-    const { reservations, holds } = this.#options;
-    const ends = [this.#followOne(reservations), this.#followOne(holds)];
-    signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
   }
 
   async refresh(signal: AbortSignal): Promise<void> {
@@ -109,7 +104,7 @@ export class ReservedAddresses {
     return found;
   }
 
-  #followOne<T extends StoredReservation | StoredHold>(informer: Informer<T>): () => void {
+  #follow<T extends HeldObject>(informer: Informer<T>): () => void {
     return informer.handle(({ type, object }) => {
       const key = keyOfHeld(object as HeldObject);
       const before = this.#followed.get(key) ?? this.#ahead.get(key) ?? [];
@@ -157,10 +152,8 @@ export class ReservedView {
     let held = this.#reserved.in(scope);
     const sealed = slices.filter(({ word }) => (word?.moved.length ?? 0) > 0);
     const unknown = sealed.filter((each) => this.#lookedFor.get(uidOf(each)) !== labelOf(each));
-    const isMissing = unknown.some(({ word }) =>
-      word!.moved.some((text) => !held.has(tryAddress(text) ?? target.range.first)),
-    );
-    if (isMissing) {
+    const moved = unknown.flatMap(({ word }) => word!.moved);
+    if (moved.some((text) => !held.has(tryAddress(text) ?? target.range.first))) {
       await this.#reserved.refresh(signal);
       held = this.#reserved.in(scope);
     }
@@ -196,24 +189,15 @@ function labelOf({ word }: SliceObject): string {
 
 /** Whether addresses of the domain are those of the network's ranges. */
 export function isOfRange(domain: Domain, { namespace, network, pool, range }: RangePlace): boolean {
-  const parts = partsOf(domain);
+  const parts = attempt(() => parseDomain(domain));
   // Held somewhere, in words that nobody understands: rather not handed out.
   if (parts === undefined) return true;
   if (parts.scope === "network") return parts.network === network;
   if (parts.namespace !== namespace || parts.scope === "vm-network") return false;
   if (parts.scope === "slice") return parts.name === pool;
   // A pool that is a domain of its own: by every meaning that its name has.
-  return readPoolName(parts.name, "slices").some(
-    ({ before, range: { prefix } }) => before === network && overlaps(prefix, range),
-  );
-}
-
-function partsOf(domain: Domain) {
-  try {
-    return parseDomain(domain);
-  } catch {
-    return undefined;
-  }
+  const readings = readPoolName(parts.name, "slices");
+  return readings.some(({ before, range: { prefix } }) => before === network && overlaps(prefix, range));
 }
 
 function placesOf(each: ReturnType<typeof readHeld>[number]): ReservedPlace[] {
@@ -226,7 +210,6 @@ function keyOfHeld(object: HeldObject): ObjectKey {
 }
 
 function isSamePlaces(a: readonly ReservedPlace[], b: readonly ReservedPlace[]): boolean {
-  const textOf = (places: readonly ReservedPlace[]) =>
-    places.map(({ domain, address }) => `${domain} ${address}`).join();
-  return textOf(a) === textOf(b);
+  const [one, two] = [a, b].map((places) => places.map(({ domain, address }) => `${domain} ${address}`).join());
+  return one === two;
 }

@@ -1,6 +1,5 @@
 // Slices that daemons say their journals have (src/api/slices/node-lease.ts), for a leader that finds less on the API server: etcd was restored from an
 // older copy, or a hand deleted it.
-//
 // Promised: what a node says it has is nobody else's before the node is fenced. Nothing free is given away before every daemon with a Lease has
 // spoken in this term, or had time to. After a restore time alone does not count: every node with a Lease has spoken or is fenced, since one that sleeps
 // may have what nobody else remembers; those that the server has forgotten had time to speak.
@@ -14,13 +13,13 @@ import type { Clock } from "../kube/clock.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { Log } from "../log/log.ts";
+import { attempt } from "../net/attempt.ts";
 import { difference } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { containsPrefix, overlaps, type Prefix } from "../net/prefix.ts";
 import type { SliceCaches } from "./caches.ts";
 import { keyOf as allocationKey } from "./plan/entry.ts";
 import type { RangePlace } from "./ranges/phases.ts";
-import { attempt } from "./ranges/pool-names.ts";
 import { readPool, type ReadPool } from "./writers/pool-object.ts";
 
 /** A slice that its node has no object of, and no NodeSlicePool assigns to it. */
@@ -132,11 +131,12 @@ export class RestoredJournals {
       const who = this.#isLost || this.#unheard === undefined ? "all nodes" : `${silent.length} of the nodes`;
       return `The controller has just begun, and waits until ${who} have said which slices they have; if none runs, start a daemon.`;
     }
-    if (this.#isRestored && silent[0] !== undefined) {
-      return (
-        `The API server was restored, and node ${silent[0]} has not said since which slices it has${silent.length > 1 ? `, nor have ${silent.length - 1} others` : ""}. ` +
-        `Start its daemon; if the machine is off for good, holdfast slices release ${silent[0]} --yes-the-node-is-off; if Holdfast no longer runs there, delete its Lease ${nodeLeaseName(silent[0])}.`
-      );
+    const [name] = silent;
+    if (this.#isRestored && name !== undefined) {
+      const others = silent.length > 1 ? `, nor have ${silent.length - 1} others` : "";
+      const what = `The API server was restored, and node ${name} has not said since which slices it has${others}.`;
+      const remedy = `Start its daemon; if the machine is off for good, holdfast slices release ${name} --yes-the-node-is-off`;
+      return `${what} ${remedy}; if Holdfast no longer runs there, delete its Lease ${nodeLeaseName(name)}.`;
     }
     const [node] = this.#incomplete();
     return node ? `Node ${node} has more slices than its Lease can name, and not all of them are known.` : "";
@@ -173,11 +173,12 @@ export class RestoredJournals {
       if (node === undefined) continue;
       // Of 50,000 slices all have their objects, as a rule: who is fenced is asked last.
       const said = this.#said(node, lease);
-      const lost = said.slices.filter((each) => caches.slices.get(each.key) === undefined && !this.#isAssigned(each));
+      // To this very node: what a restored status gives to another may be this one's since.
+      const isAssigned = (each: ForgottenSlice) => this.#poolOf(each.pool)?.assigned.has(allocationKey(each)) === true;
+      const lost = said.slices.filter((each) => caches.slices.get(each.key) === undefined && !isAssigned(each));
       if (lost.length === 0 || presence.fenced(node) !== undefined) continue;
-      const { possible = [], wrong = [] } = Object.groupBy(lost, (each) =>
-        this.#isPossible(each) ? "possible" : "wrong",
-      );
+      const possible = lost.filter((each) => this.#isPossible(each));
+      const wrong = lost.filter((each) => !this.#isPossible(each));
       if (wrong[0] !== undefined && this.#warned.get(node) !== said) this.#warn(wrong[0], wrong.length);
       this.#warned.set(node, said);
       yield* possible;
@@ -193,11 +194,6 @@ export class RestoredJournals {
       const said = slices.map(({ block }) => intervalOf(block));
       return [...difference(said, this.#granted(pool))];
     });
-  }
-
-  /** To this very node: what a restored status gives to another may be this one's since. */
-  #isAssigned({ pool, node, block }: ForgottenSlice): boolean {
-    return this.#poolOf(pool)?.assigned.has(allocationKey({ node, block })) === true;
   }
 
   /** Whoever is root on a node writes its Lease: no more is believed than the controller could have granted. Of a pool that is gone nothing is known. */
@@ -238,11 +234,8 @@ export class RestoredJournals {
 
   #warn({ node, pool, block }: ForgottenSlice, count: number): void {
     const what = `the Lease of node ${node} names ${count} slices that their pools cannot have, and they are ignored`;
-    this.#options.log.warn(`${what}: look at its daemon, and at who else writes that Lease`, {
-      node,
-      pool,
-      block: `${block}`,
-    });
+    const fields = { node, pool, block: `${block}` };
+    this.#options.log.warn(`${what}: look at its daemon, and at who else writes that Lease`, fields);
   }
 
   #said(node: string, { metadata }: DeepReadonly<Lease>): Said {
@@ -258,10 +251,8 @@ export class RestoredJournals {
   }
 }
 
-interface Said {
+interface Said extends Pick<JournalSlices, "more" | "restored"> {
   readonly slices: readonly ForgottenSlice[];
-  readonly more: number;
-  readonly restored: boolean;
   readonly isReadable: boolean;
 }
 

@@ -23,7 +23,7 @@ import { RequeuePacing } from "./requeue-pacing.ts";
 import { isOfRange, ReservedAddresses, type ReservedPlace, ReservedView } from "./reserved-addresses.ts";
 import { RestoredJournals } from "./restored-journals.ts";
 import { AdaptiveLimiter } from "./writers/adaptive-limiter.ts";
-import { LeaseWriter } from "./writers/lease-writer.ts";
+import { writeLease } from "./writers/lease-writer.ts";
 import { recordLeft } from "./writers/left-behind.ts";
 import { PoolWriter } from "./writers/pool-writer.ts";
 import { SliceWriter } from "./writers/slice-writer.ts";
@@ -52,7 +52,6 @@ export class Term {
   readonly #leases: Controller;
   readonly #pace: RequeuePacing;
   readonly #writer: PoolWriter;
-  readonly #leaseWriter: LeaseWriter;
   readonly #limiter: AdaptiveLimiter;
   /** Node -> since when its Lease is to be written. */
   readonly #leasesDueMs = new Map<string, number>();
@@ -61,45 +60,31 @@ export class Term {
 
   constructor(options: SlicesOptions) {
     this.#options = options;
-    const { client, clock, log, systemNamespace, reservations, holds, events } = options;
-    const onError = (error: Error) => log.warn("following slices", { error });
+    const { clock, systemNamespace } = options;
     const listeners = { slice: this.#onSlice, pool: this.#onPool, lease: this.#onLease };
-    this.#caches = new SliceCaches({ client, clock, systemNamespace, onError }, listeners);
-    this.#reserved = new ReservedAddresses({ client, reservations, holds, onChange: this.#onReserved });
+    this.#caches = new SliceCaches(options, listeners);
+    this.#reserved = new ReservedAddresses({ ...options, onChange: this.#onReserved });
     this.#view = new ReservedView(this.#reserved, this.#caches);
-    this.#journals = new RestoredJournals({ ...options, caches: this.#caches });
-    this.#nodes = new Nodes({ ...options, caches: this.#caches, nowMs: () => clock.monotonicMs() });
-    this.#told = new ConditionEvents(events);
+    const shared = { ...options, caches: this.#caches };
+    this.#journals = new RestoredJournals(shared);
+    this.#nodes = new Nodes(shared);
+    this.#told = new ConditionEvents(options.events);
     const state = new StateRound({
       ...options,
       nodes: this.#nodes,
       reserved: this.#reserved,
       journals: this.#journals,
-      pools: () => this.#overview.blocks(),
-      floating: (key) => this.#overview.floating(key),
-      refusals: () => this.#overview.refusals(),
+      overview: () => this.#overview,
       mark: (target, phase, end) => this.#writer.mark(target, phase, end),
     });
     const { cutRules = { ...defaultCutLimits, trusted: trustedNamespaces(systemNamespace) } } = options;
-    this.#overview = new Overview({
-      ...options,
-      cutRules,
-      caches: this.#caches,
-      state,
-      journals: this.#journals,
-      touch: (key) => this.#pace.touch(key),
-    });
+    const touch = (key: string) => this.#pace.touch(key);
+    this.#overview = new Overview({ ...shared, cutRules, state, journals: this.#journals, touch });
     this.#pools = this.#controller("slices", 4, (key, signal) => this.#reconcilePool(key, signal));
     this.#leases = this.#controller("slice-leases", 16, (node, signal) => this.#reconcileLease(node, signal));
     this.#pace = new RequeuePacing(clock, this.#pools);
     this.#limiter = new AdaptiveLimiter({ nowMs: () => clock.monotonicMs() });
     this.#writer = this.#makeWriter();
-    this.#leaseWriter = new LeaseWriter({
-      ...options,
-      caches: this.#caches,
-      facts: (node) => this.#nodes.facts(node),
-      waiting: () => this.#overview.waiting(),
-    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -153,7 +138,7 @@ export class Term {
     return new PoolWriter({
       client,
       caches: this.#caches,
-      writer: new SliceWriter(client, this.#caches, left),
+      slices: new SliceWriter(client, this.#caches, left),
       reserved: this.#view,
       journals: this.#journals,
       limiter: this.#limiter,
@@ -168,7 +153,7 @@ export class Term {
   }
 
   async #reconcilePool(key: string, signal: AbortSignal): Promise<void> {
-    const target = this.#overview.target(key);
+    const target = this.#overview.targets.get(key);
     if (target === undefined) return;
     if (isUnheard(target)) this.#told.refuse(target);
     const phase = await this.#overview.mayWork(target, signal);
@@ -189,13 +174,12 @@ export class Term {
   async #reconcileLease(node: string, signal: AbortSignal): Promise<void> {
     const dueMs = this.#leasesDueMs.get(node) ?? Number.NEGATIVE_INFINITY;
     const isLate = this.#options.clock.monotonicMs() - dueMs >= leaseLatestMs;
-    if (this.#isLarge && this.#limiter.isBusy && !isLate) {
-      return this.#leases.enqueueAfter(node, leaseGatherMs.many);
-    }
+    if (this.#isLarge && this.#limiter.isBusy && !isLate) return this.#leases.enqueueAfter(node, leaseGatherMs.many);
     if (await this.#overview.rests(signal)) return this.#leases.enqueueAfter(node, restMs);
     // What comes from here on is due anew.
     this.#leasesDueMs.delete(node);
-    await this.#leaseWriter.reconcile(node, signal);
+    const options = { ...this.#options, caches: this.#caches, waiting: () => this.#overview.waiting() };
+    await writeLease(options, this.#nodes.facts(node), signal);
   }
 
   #touchLease(node: string): void {
@@ -241,17 +225,15 @@ export class Term {
     if (this.#journals.heard(lease)) return this.#touchPools();
     const said = [lease, previous].map((each) => each?.metadata.annotations?.[journalAnnotation]);
     if (said[0] === said[1]) return;
-    const all = [lease, ...(previous ? [previous] : [])];
-    const pools = new Set(all.flatMap((each) => [...this.#journals.forgotten(each)]));
-    for (const { pool } of pools) this.#pace.touch(pool);
-    if (pools.size > 0) this.#overview.wake();
+    const forgotten = [lease, ...(previous ? [previous] : [])].flatMap((each) => [...this.#journals.forgotten(each)]);
+    for (const { pool } of forgotten) this.#pace.touch(pool);
+    if (forgotten.length > 0) this.#overview.wake();
   }
 
   readonly #onReserved = ({ namespace, domain, address }: ReservedPlace) => {
-    for (const target of this.#overview.targets()) {
-      const { namespace: own, network, name: pool, range } = target;
+    for (const { key, namespace: own, network, name: pool, range } of this.#overview.targets.values()) {
       if (own !== namespace || !contains(range, address)) continue;
-      if (isOfRange(domain, { namespace, network, pool, range })) this.#pace.touch(target.key);
+      if (isOfRange(domain, { namespace, network, pool, range })) this.#pace.touch(key);
     }
   };
 
@@ -273,7 +255,7 @@ export class Term {
   }
 
   #touchPools(): void {
-    for (const { key } of this.#overview.targets()) this.#pace.touch(key);
+    for (const key of this.#overview.targets.keys()) this.#pace.touch(key);
   }
 
   #touchAll(nodes: readonly string[]): void {

@@ -3,7 +3,7 @@ import { bitsOf } from "../../net/address.ts";
 import { common, difference, IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import { Prefix } from "../../net/prefix.ts";
-import { totalsOf } from "./totals.ts";
+import type { SlicePlan } from "./facts.ts";
 
 /** Half of what etcd takes by default (1.5 MiB) is too near; at this size a write of the status is still some milliseconds. */
 export const objectBytesMax = 512 * 1024;
@@ -45,6 +45,29 @@ export function capacityOf(
   };
 }
 
+/** The slices that have any of these addresses, as a set of all their addresses. */
+function slicesAround(addresses: IntervalSet, sliceLength: number): IntervalSet {
+  const set = new IntervalSet();
+  for (const { first, last } of addresses) {
+    set.add({ first: Prefix.around(first, sliceLength).first, last: Prefix.around(last, sliceLength).last });
+  }
+  return set;
+}
+
+/** A slice of which any part is assigned counts as assigned. */
+export function totalsOf(useful: IntervalSet, sliceLength: number, blocks: readonly Prefix[]): SlicePlan["totals"] {
+  const all = slicesAround(useful, sliceLength);
+  const touched = slicesAround(IntervalSet.of(blocks.map(intervalOf)), sliceLength);
+  const total = countOf(all, sliceLength);
+  const assigned = countOf(common(touched, all), sliceLength);
+  return { total, assigned, free: total - assigned };
+}
+
+function countOf(slices: IntervalSet, sliceLength: number): bigint {
+  for (const { first } of slices) return slices.size / Prefix.around(first, sliceLength).size;
+  return 0n;
+}
+
 export interface SizingPlan extends Capacity {
   readonly nodes: number;
   /** Nodes that get a slice of their own. */
@@ -81,27 +104,21 @@ function suggestionsFor(plan: Omit<SizingPlan, "suggestions">): string[] {
   const found: string[] = [];
   const better = bestLength(plan);
   if (slices < BigInt(nodes)) {
-    const remedy =
+    const cut =
       better === undefined ? `give the network a larger range than ${range}` : `write node_slice_size /${better}`;
-    found.push(
-      `/${sliceLength} makes ${slices} slices, and ${nodes} nodes need one each: ${remedy}. Until then nodes lend each other parts.`,
-    );
+    const what = `/${sliceLength} makes ${slices} slices, and ${nodes} nodes need one each`;
+    found.push(`${what}: ${cut}. Until then nodes lend each other parts.`);
   } else if (spare * 10n < BigInt(nodes)) {
     const remedy = better === undefined || better === sliceLength ? "a larger range" : `/${better}`;
-    found.push(
-      `Only ${spare} slices are left for growth, less than a tenth of ${nodes} nodes: ${remedy} would leave more.`,
-    );
+    const what = `Only ${spare} slices are left for growth, less than a tenth of ${nodes} nodes`;
+    found.push(`${what}: ${remedy} would leave more.`);
   }
   if (podsPerNode < podsPerNodeUsual && better !== undefined && better < sliceLength) {
-    found.push(
-      `A slice has ${podsPerNode} addresses and a node runs up to ${podsPerNodeUsual} pods: /${better} fits both pods and nodes.`,
-    );
+    const what = `A slice has ${podsPerNode} addresses and a node runs up to ${podsPerNodeUsual} pods`;
+    found.push(`${what}: /${better} fits both pods and nodes.`);
   }
-  if (objectBytes > objectBytesMax) {
-    found.push(
-      `The NodeSlicePool would be ${objectBytes} bytes, above ${objectBytesMax}: split the network into several ranges.`,
-    );
-  }
+  const large = `The NodeSlicePool would be ${objectBytes} bytes, above ${objectBytesMax}`;
+  if (objectBytes > objectBytesMax) found.push(`${large}: split the network into several ranges.`);
   return found;
 }
 

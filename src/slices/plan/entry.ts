@@ -1,12 +1,6 @@
 // One slice or piece while a plan is made: the line of the status, the object, the word on it, and what becomes of it. Pure.
-import {
-  covers,
-  blocksOf,
-  floatingNode,
-  type GrantPhase,
-  type NodeWord,
-  type SliceGrant,
-} from "../../api/slices/slice-grant.ts";
+import { blocksOf, covers, floatingNode } from "../../api/slices/slice-grant.ts";
+import type { GrantPhase, NodeWord, SliceGrant } from "../../api/slices/slice-grant.ts";
 import { comparePrefixes, containsPrefix, type Prefix } from "../../net/prefix.ts";
 import type { Allocation, PoolFacts, SliceFacts } from "./facts.ts";
 
@@ -15,9 +9,9 @@ export interface Entry extends Allocation {
   readonly isAssigned: boolean;
   readonly hasObject: boolean;
   /** As it stands on the object. */
-  readonly grant?: SliceGrant;
+  readonly grant: SliceGrant | undefined;
   /** The node's word, if it is on this grant: one of an earlier generation says nothing about it. */
-  readonly word?: NodeWord;
+  readonly word: NodeWord | undefined;
   /** It has a grant, or its node speaks of one that a hand took off the object: some journal may hand out of it. */
   readonly isInUse: boolean;
   /** The journal has seen a later generation than the object shows: etcd was restored. It will not work by an older grant. */
@@ -53,9 +47,8 @@ export function compareEntries(a: Allocation, b: Allocation): number {
 export function entriesOf(facts: PoolFacts): Entry[] {
   const objects = new Map(facts.slices.map((each) => [keyOf(each), each]));
   const fenced = new Set(facts.nodes.filter((each) => each.fenced !== undefined).map(({ name }) => name));
-  const assigned = new Map(
-    facts.allocations.filter(({ node }) => node !== floatingNode).map((each) => [keyOf(each), each]),
-  );
+  const ofNodes = facts.allocations.filter(({ node }) => node !== floatingNode);
+  const assigned = new Map(ofNodes.map((each) => [keyOf(each), each]));
   const entries = Array.from(assigned, ([key, each]) => entryOf(each, objects.get(key), true, fenced));
   for (const [key, each] of objects) if (!assigned.has(key)) entries.push(entryOf(each, each, false, fenced));
   return entries.sort(compareEntries);
@@ -77,14 +70,16 @@ function entryOf(
   const isSealed = current?.sealed === true || (grant === undefined && word?.sealed === true);
   const isLeftOver = !isAssigned && grant === undefined && word === undefined;
   const lentBefore = blocksOf(grant?.without ?? []).filter((each) => containsPrefix(block, each));
-  const given = givenOf(block, lentBefore, current);
+  // What the node gave up, whatever it was asked for since: it is out of its journal, and comes back only as a grant of its own.
+  const gives = current?.gives === undefined ? [] : blocksOf([current.gives.block]);
+  const given = gives.filter((each) => containsPrefix(block, each) && !covers(lentBefore, each));
   return {
     node,
     block,
     isAssigned,
     hasObject: object !== undefined,
-    ...(grant !== undefined && { grant }),
-    ...(current !== undefined && { word: current }),
+    grant,
+    word: current,
     isInUse: grant !== undefined || word !== undefined,
     isOutdated: word !== undefined && word.generation > (grant?.generation ?? word.generation),
     isBehind: current !== undefined && current.serial > grant!.serial,
@@ -97,12 +92,6 @@ function entryOf(
     lend: given.length > 0 ? undefined : grant?.lend,
     exhausted: undefined,
   };
-}
-
-/** What the node gave up, whatever it was asked for since: it is out of its journal, and comes back only as a grant of its own. */
-function givenOf(block: Prefix, lentBefore: readonly Prefix[], word: NodeWord | undefined): Prefix[] {
-  const gives = blocksOf(word?.gives === undefined ? [] : [word.gives.block]);
-  return gives.filter((each) => containsPrefix(block, each) && !covers(lentBefore, each));
 }
 
 /** Its journal has taken the grant up. */

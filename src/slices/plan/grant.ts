@@ -1,8 +1,9 @@
 // The grant that an entry should carry. Pure. Promised: the same value as before where nothing changes, else a greater serial; `without`
 // only grows while a generation lasts.
 import type { SliceGrant } from "../../api/slices/slice-grant.ts";
+import { attempt } from "../../net/attempt.ts";
 import { common, type IntervalSet, union } from "../../net/interval-set.ts";
-import { formatInterval, type Interval, intervalOf, parseBlock } from "../../net/interval.ts";
+import { formatInterval, intervalOf, parseBlock } from "../../net/interval.ts";
 import { comparePrefixes } from "../../net/prefix.ts";
 import type { Entry } from "./entry.ts";
 
@@ -45,7 +46,8 @@ function withoutOf({ grant, lent, lentBefore }: Entry): string[] {
 
 /** Beyond the limit only reserved addresses are named: the request path knows the useless ones. Beyond it again, the rest of the slice is taken. */
 function takenOf({ block, grant }: Entry, { reserved, closed, isWaiting }: GrantContext): string[] {
-  const before = ((isWaiting && grant?.taken) || []).flatMap((each) => tryBlock(each) ?? []);
+  // What cannot be read was written by a hand, and the node does not go by the grant.
+  const before = ((isWaiting && grant?.taken) || []).flatMap((each) => attempt(() => parseBlock(each)) ?? []);
   const inside = (set: IntervalSet) => [...union(common([intervalOf(block)], set), before)];
   const all = inside(closed);
   const found = all.length <= takenMax ? all : inside(reserved);
@@ -54,24 +56,10 @@ function takenOf({ block, grant }: Entry, { reserved, closed, isWaiting }: Grant
   return [...kept, { first: found[takenMax - 1]!.first, last: block.last }].map(formatInterval);
 }
 
-function tryBlock(text: string): Interval | undefined {
-  try {
-    return parseBlock(text);
-  } catch {
-    // A hand wrote it, and the node does not go by the grant.
-    return undefined;
-  }
-}
-
 function isSame(grant: SliceGrant, content: Omit<SliceGrant, "generation" | "serial">): boolean {
-  return (
-    grant.phase === content.phase &&
-    isEqual(grant.without, content.without) &&
-    isEqual(grant.taken, content.taken) &&
-    grant.lend?.ask === content.lend?.ask &&
-    grant.lend?.addresses === content.lend?.addresses &&
-    grant.exhausted === content.exhausted
-  );
+  const restOf = ({ phase, lend, exhausted }: typeof content) => [phase, lend?.ask, lend?.addresses, exhausted].join();
+  const isSameRest = restOf(grant) === restOf(content);
+  return isSameRest && isEqual(grant.without, content.without) && isEqual(grant.taken, content.taken);
 }
 
 function isEqual(a: readonly string[], b: readonly string[]): boolean {

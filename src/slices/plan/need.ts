@@ -1,4 +1,4 @@
-// What a node has of a range and whether it needs more or less (docs/decisions/0013, "Rebalancing"). Pure.
+// What a node has of a range, whether it needs more or less (docs/decisions/0013, "Rebalancing"), and who is asked to lend. Pure.
 import { compareEntries, type Entry, isHeard, isTakenUp } from "./entry.ts";
 import type { NodeFacts } from "./facts.ts";
 
@@ -18,10 +18,8 @@ export interface Need {
 
 /** The nodes that may be given slices, by name. */
 export function needsOf(nodes: readonly NodeFacts[], entries: readonly Entry[]): Need[] {
-  const byNode = Map.groupBy(
-    entries.filter(({ isRemoved }) => !isRemoved),
-    ({ node }) => node,
-  );
+  const staying = entries.filter(({ isRemoved }) => !isRemoved);
+  const byNode = Map.groupBy(staying, ({ node }) => node);
   return nodes
     .filter(({ isPresent, isLeaving, fenced }) => isPresent && isLeaving !== true && fenced === undefined)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -29,19 +27,16 @@ export function needsOf(nodes: readonly NodeFacts[], entries: readonly Entry[]):
 }
 
 function needOf(node: NodeFacts, entries: readonly Entry[]): Need {
-  const good = entries.filter(isGood);
-  const free = sum(good, ({ word }) => word?.free ?? 0);
-  const used = sum(good, ({ word }) => word?.used ?? 0);
-  const short = sum(good, ({ word }) => word?.short ?? 0);
-  return { node, entries, good, free, used, lack: lackOf(good, { free, used, short }) };
+  const good = entries.filter(({ phase, isStray, isConflict }) => phase === "active" && !isStray && !isConflict);
+  const [free, used, short] = [sumOf(good, "free"), sumOf(good, "used"), sumOf(good, "short")];
+  return { node, entries, good, free, used, lack: lackOf(good, free, used, short) };
 }
 
-function isGood({ phase, isStray, isConflict }: Entry): boolean {
-  return phase === "active" && !isStray && !isConflict;
+function sumOf(entries: readonly Entry[], count: "free" | "used" | "short"): number {
+  return entries.reduce((total, { word }) => total + (word?.[count] ?? 0), 0);
 }
 
-function lackOf(good: readonly Entry[], sums: Record<"free" | "used" | "short", number>): Lack | undefined {
-  const { free, used, short } = sums;
+function lackOf(good: readonly Entry[], free: number, used: number, short: number): Lack | undefined {
   if (good.length === 0) return "nothing";
   // What it was granted and has not taken up yet may be all it needs.
   if (!good.every(isTakenUp)) return undefined;
@@ -58,16 +53,15 @@ export function isNeedy({ lack, free, entries }: Need): boolean {
 /** Counting is exact enough up to here: half of an IPv6 slice is more than any node needs. */
 const halfSliceMax = 2 ** 19;
 
-/**
- * The one that the node should return: empty, heard, none of it lent, with half a slice and a quarter of the rest free. Smallest pieces first, then
- * the highest slice. It does not flap: more is granted below an eighth free, so an eighth must be taken before the node asks again.
- */
+/** The one that the node should return: empty, heard, none of it lent, with half a slice and a quarter of the rest free. */
 export function surplusOf(need: Need, sliceSize: bigint, isLender: (entry: Entry) => boolean): Entry | undefined {
+  // It does not flap: more is granted below an eighth free, so an eighth must be taken before the node asks again.
   const { good, entries, lack } = need;
   if (lack !== undefined || good.length < 2 || !good.every(isTakenUp)) return undefined;
   if (entries.some(({ phase }) => phase === "returning")) return undefined;
   const half = Number(sliceSize > 2n * BigInt(halfSliceMax) ? BigInt(halfSliceMax) : (sliceSize + 1n) / 2n);
   const candidates = good.filter((entry) => isHeard(entry) && entry.word?.used === 0 && !isLender(entry));
+  // Smallest pieces first, then the highest slice.
   return candidates
     .sort((a, b) => b.block.length - a.block.length || compareEntries(b, a))
     .find(({ word }) => {
@@ -76,6 +70,41 @@ export function surplusOf(need: Need, sliceSize: bigint, isLender: (entry: Entry
     });
 }
 
-function sum<T>(items: readonly T[], of: (item: T) => number): number {
-  return items.reduce((total, each) => total + of(each), 0);
+/** Of one slice. 4,096 IPv6 CIDRs of 43 characters are 180 KiB, and all annotations of an object may be 256 KiB. */
+const piecesMax = 4096;
+
+/** Asks for a piece for each node that gets nothing else in this plan (`needy`). `coming`: blocks free in the next. Result: how many will come. */
+export function askLenders(needs: readonly Need[], needy: ReadonlySet<string>, sliceSize: bigint, coming: number) {
+  // An ask that cannot be met any more is withdrawn; a silent node's ask stays and nobody waits for it.
+  const lenders = needs.filter(({ node }) => node.isSilent !== true);
+  let supply = coming;
+  const candidates: { readonly entry: Entry; readonly nodeFree: number }[] = [];
+  for (const { node, good, free } of lenders) {
+    for (const entry of good) {
+      const isAsked = entry.lend !== undefined;
+      const isGiven = entry.lent.length > entry.lentBefore.length;
+      const hasFree = (entry.word?.free ?? 0) > 0;
+      // A node that has read the ask and has nothing free will not give anything.
+      const mayAnswer = !needy.has(node.name) && (!isHeard(entry) || hasFree);
+      const mayBeAsked = !needy.has(node.name) && isHeard(entry) && hasFree && entry.lent.length < piecesMax;
+      if (isGiven || (isAsked && supply < needy.size && mayAnswer)) supply += 1;
+      else {
+        entry.lend = undefined;
+        if (!isAsked && mayBeAsked) candidates.push({ entry, nodeFree: free });
+      }
+    }
+  }
+  candidates.sort((a, b) => b.nodeFree - a.nodeFree || (b.entry.word?.free ?? 0) - (a.entry.word?.free ?? 0));
+  for (const { entry } of candidates.slice(0, Math.max(0, needy.size - supply))) {
+    entry.lend = { ask: (entry.grant?.serial ?? 0) + 1, addresses: askOf(entry.word?.free ?? 0, sliceSize) };
+    supply += 1;
+  }
+  return supply;
+}
+
+/** Half of what is free, and no more than half a slice; one address at least. */
+function askOf(free: number, sliceSize: bigint): number {
+  const half = Math.ceil(free / 2);
+  const most = sliceSize / 2n;
+  return Math.max(1, BigInt(half) > most ? Number(most) : half);
 }

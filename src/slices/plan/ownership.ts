@@ -22,7 +22,8 @@ export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefi
       // All of a piece may be lent on, to a node that comes before by its name.
       else if (covers(entry.lentBefore, outer.block)) continue;
       else if (!overlap(outer, entry)) continue;
-      else if (isLentSince(outer, entry)) {
+      // It is granted inside what was granted before it: the piece was lent, and the object around it is of a copy from before that.
+      else if (entry.block.length > outer.block.length && generationOf(entry) > generationOf(outer)) {
         outer.lent = [...outer.lent, entry.block];
         isPiece = true;
       } else conflicts.push(settle(outer, entry));
@@ -49,28 +50,18 @@ function overlap(outer: Entry, inner: Entry): boolean {
   return outer.isInUse || outer.block.length === inner.block.length;
 }
 
-/** It is granted inside what was granted before it: the piece was lent, and the object around it is of a copy from before that. */
-function isLentSince(outer: Entry, inner: Entry): boolean {
-  return inner.block.length > outer.block.length && generationOf(inner) > generationOf(outer);
-}
-
 function generationOf({ grant }: Entry): number {
   return grant?.generation ?? 0;
 }
 
 function settle(outer: Entry, inner: Entry): string {
-  const order = generationOf(outer) - generationOf(inner) || rank(outer) - rank(inner);
+  // Of one generation, or never granted: what the status has outranks what only an object says; then the earlier one.
+  const order = generationOf(outer) - generationOf(inner) || Number(outer.isAssigned) - Number(inner.isAssigned);
   const [winner, loser] = order >= 0 ? [outer, inner] : [inner, outer];
   loser.isConflict = true;
-  return (
-    `${loser.block} of node ${loser.node} overlaps ${winner.block} of node ${winner.node}: nothing new is handed out of ` +
-    `${loser.block} and what is held there moves to reservations. If both are in use, look for an address that two pods have: holdfast check.`
-  );
-}
-
-/** Of one generation, or never granted: what the status has outranks what only an object says; then the earlier one. */
-function rank({ isAssigned }: Entry): number {
-  return isAssigned ? 1 : 0;
+  const what = `${loser.block} of node ${loser.node} overlaps ${winner.block} of node ${winner.node}`;
+  const result = `nothing new is handed out of ${loser.block} and what is held there moves to reservations`;
+  return `${what}: ${result}. If both are in use, look for an address that two pods have: holdfast check.`;
 }
 
 /** What some journal may hand out, or may have until this plan is carried out. */

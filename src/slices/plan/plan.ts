@@ -14,15 +14,14 @@ import { blocksOf, floatingNode } from "../../api/slices/slice-grant.ts";
 import { common, difference, IntervalSet, union } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, overlaps, type Prefix } from "../../net/prefix.ts";
+import { totalsOf } from "./capacity.ts";
 import { compareEntries, type Entry, entriesOf, isHeard, isHollow, isTakenUp, newEntry } from "./entry.ts";
 import type { Allocation, PlannedGrant, PoolFacts, SlicePlan } from "./facts.ts";
 import { planFloating, wantedFloating } from "./floating.ts";
 import { type GrantContext, grantOf } from "./grant.ts";
-import { askLenders } from "./lending.ts";
-import { isNeedy, type Lack, type Need, needsOf, surplusOf } from "./need.ts";
+import { askLenders, isNeedy, type Lack, type Need, needsOf, surplusOf } from "./need.ts";
 import { insideOf, judgeOverlaps } from "./ownership.ts";
 import { FreeSpace } from "./space.ts";
-import { totalsOf } from "./totals.ts";
 
 export function planSlices(facts: PoolFacts): SlicePlan {
   const entries = entriesOf(facts);
@@ -59,10 +58,10 @@ export function planSlices(facts: PoolFacts): SlicePlan {
     grants,
     removals: entries.filter(({ isRemoved }) => isRemoved).map(lineOf),
     waiting: waitingOf(facts, needs, assignment),
-    ...(floating.open !== undefined && { floating: floating.open }),
+    floating: floating.open,
     blocks: staying.map(({ block }) => block),
     totals: totalsOf(useful, facts.sliceLength, [...allocations.map(({ block }) => block), ...floating.kept]),
-    ...(assignment.exhausted !== undefined && { exhausted: assignment.exhausted }),
+    exhausted: assignment.exhausted,
     conflicts,
   };
 }
@@ -114,7 +113,7 @@ interface Assignment {
   readonly given: ReadonlySet<string>;
   /** Nodes that should get a whole slice, and none was free. */
   readonly unmet: ReadonlySet<string>;
-  readonly exhausted?: string;
+  readonly exhausted?: string | undefined;
 }
 
 const nothingAssigned: Assignment = { made: [], given: new Set(), unmet: new Set() };
@@ -144,9 +143,8 @@ function assign(facts: PoolFacts, needs: readonly Need[], entries: readonly Entr
   // Who has just got a slice has not said yet what is free in it: a cluster that starts is not exhausted.
   const isAwaited = needs.some(({ node, good }) => node.isSilent !== true && good.some((each) => !isTakenUp(each)));
   if (left.length === 0 || supply > 0 || made.length > 0 || isAwaited) return { made, given, unmet };
-  const exhausted =
-    `All of ${facts.range} is assigned in slices of /${facts.sliceLength} and no node has a free address to lend: ` +
-    "delete pods that are not needed, or give the network a larger range.";
+  const what = `All of ${facts.range} is assigned in slices of /${facts.sliceLength} and no node has a free address to lend`;
+  const exhausted = `${what}: delete pods that are not needed, or give the network a larger range.`;
   for (const { good } of left) for (const entry of good) entry.exhausted = exhausted;
   return { made, given, unmet, exhausted };
 }
@@ -182,35 +180,24 @@ function sizeOfSlice({ range, sliceLength }: PoolFacts): bigint {
   return 1n << BigInt(range.hostBits + range.length - sliceLength);
 }
 
-/**
- * While nothing may be granted, what has no grant waits. But an assigned slice of an unwanted range whose object was lost (a leader died between
- * deleting it and writing the status) is granted once more, to drain: only its node's word frees it.
- */
 function grantsOf(facts: PoolFacts, entries: readonly Entry[], kept: Pick<GrantContext, "reserved" | "closed">) {
   let last = facts.lastGeneration;
   for (const { grant, word } of facts.slices) last = Math.max(last, grant?.generation ?? 0, word?.generation ?? 0);
   const { mayGrant, isWaiting = false, nowMs = 0 } = facts;
-  const context = {
-    ...kept,
-    isWaiting,
-    nextGeneration: () => (last = Math.max(last + 1, Math.floor(nowMs))),
-  };
-  const grants: PlannedGrant[] = [];
-  for (const entry of entries) {
-    if (entry.grant === undefined && !mayGrant && facts.wanted) continue;
-    grants.push({ node: entry.node, block: entry.block, grant: grantOf(entry, context) });
-  }
+  const context = { ...kept, isWaiting, nextGeneration: () => (last = Math.max(last + 1, Math.floor(nowMs))) };
+  // While nothing may be granted, what has no grant waits. But an assigned slice of an unwanted range whose object was
+  // lost (a leader died between deleting it and writing the status) is granted once more: only its node's word frees it.
+  const due = entries.filter(({ grant }) => grant !== undefined || mayGrant || !facts.wanted);
+  const grants: PlannedGrant[] = due.map((entry) => ({ ...lineOf(entry), grant: grantOf(entry, context) }));
   return { grants, lastGeneration: last };
 }
 
 function waitingOf(facts: PoolFacts, needs: readonly Need[], { given, exhausted }: Assignment): Map<string, string> {
-  const waiting = new Map<string, string>();
-  for (const { node, lack, entries } of needs) {
-    if (lack !== "nothing" || given.has(node.name)) continue;
-    if (entries.some(({ phase }) => phase === "active")) continue;
-    waiting.set(node.name, whyWaiting(facts, exhausted));
-  }
-  return waiting;
+  const waiting = needs.filter(({ node, lack, entries }) => {
+    const hasAny = given.has(node.name) || entries.some(({ phase }) => phase === "active");
+    return lack === "nothing" && !hasAny;
+  });
+  return new Map(waiting.map(({ node }) => [node.name, whyWaiting(facts, exhausted)]));
 }
 
 function whyWaiting({ range, sliceLength, wanted, mayGrant, obstacle }: PoolFacts, exhausted?: string): string {

@@ -101,7 +101,9 @@ export class FreeSpace {
       if (lentBefore.length === 0 || isRemoved) continue;
       const inside = insideOf(this.#entries, block).map((each) => intervalOf(each.block));
       for (const run of common(difference(lentBefore.map(intervalOf), inside), this.#free)) {
-        pieces.push(...prefixesOf(run).map((each) => this.#cut(each)));
+        // What a slice of an older, larger shape gave up may be larger than a slice is now.
+        const cut = (each: Prefix) => Prefix.around(each.network, Math.max(each.length, this.#sliceLength));
+        pieces.push(...prefixesOf(run).map(cut));
       }
     }
     pieces.sort((a, b) => a.length - b.length || comparePrefixes(a, b));
@@ -112,11 +114,6 @@ export class FreeSpace {
       seen.add({ first, last });
       return true;
     });
-  }
-
-  /** What a slice of an older, larger shape gave up may be larger than a slice is now. */
-  #cut(piece: Prefix): Prefix {
-    return piece.length >= this.#sliceLength ? piece : Prefix.around(piece.network, this.#sliceLength);
   }
 }
 

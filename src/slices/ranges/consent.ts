@@ -21,10 +21,7 @@ export const defaultCutLimits = {
   rangesInAll: 1000,
 } as const;
 
-export function trustedNamespaces(
-  systemNamespace: string,
-  named: readonly string[] = ["default"],
-): ReadonlySet<string> {
+export function trustedNamespaces(systemNamespace: string, named: readonly string[] = ["default"]) {
   return new Set([systemNamespace, ...named]);
 }
 
@@ -48,31 +45,18 @@ export function objectionTo(definition: Definition, { trusted, rangesPerDefiniti
   const { key, config, poolNamespace } = definition;
   const namespace = namespaceOf(definition);
   if (!administers(definition, trusted)) {
-    return {
-      reason: "NotTrusted",
-      why:
-        `Definitions in the namespace ${namespace} may not cut ranges of pools in ${poolNamespace} into slices, as ${key} asks: others share these. ` +
-        `Set "pool_namespace": "nad", take node_slice_size away, or have an administrator add ${namespace} to --trusted-namespaces of the controller.`,
-    };
+    const what = `Definitions in the namespace ${namespace} may not cut ranges of pools in ${poolNamespace} into slices`;
+    const remedy = `Set "pool_namespace": "nad", take node_slice_size away, or have an administrator add ${namespace} to --trusted-namespaces of the controller.`;
+    return { reason: "NotTrusted", why: `${what}, as ${key} asks: others share these. ${remedy}` };
   }
   const ranges = config.ranges.filter(({ sliceLength }) => sliceLength !== undefined).length;
   if (ranges <= rangesPerDefinition) return undefined;
-  return {
-    reason: "TooMany",
-    why: `${key} asks for slices of ${ranges} ranges, and a definition may have ${rangesPerDefinition} (--max-sliced-ranges-per-definition of the controller).`,
-  };
+  const limit = `a definition may have ${rangesPerDefinition} (--max-sliced-ranges-per-definition of the controller)`;
+  return { reason: "TooMany", why: `${key} asks for slices of ${ranges} ranges, and ${limit}.` };
 }
 
-/** Each with the range that is asked about. */
-interface RangeCounts {
-  /** Of its namespace. */
-  readonly ranges: number;
-  /** Of the cluster. */
-  readonly inAll: number;
-  /** Of all namespaces that are not trusted. */
-  readonly untrusted: number;
-  readonly nodes: number;
-}
+/** Counts of ranges with the one that is asked about: of its namespace, of the cluster, of all namespaces that are not trusted. */
+type RangeCounts = Readonly<Record<"ranges" | "inAll" | "untrusted" | "nodes", number>>;
 
 /** What one more range would be too much for. */
 export function excessOf(
@@ -89,9 +73,9 @@ export function excessOf(
   const half = Math.floor(rangesInAll / 2);
   const isUntrusted = !trusted.has(namespace);
   if (inAll > rangesInAll || (isUntrusted && untrusted > half)) {
-    const [who, most] =
-      inAll > rangesInAll ? ["the cluster has", rangesInAll] : ["namespaces that are not trusted have", half];
-    const limit = `${who} ${most} already, as many as there may be in all`;
+    const untrustedHave = `namespaces that are not trusted have ${half}`;
+    const who = inAll > rangesInAll ? `the cluster has ${rangesInAll}` : untrustedHave;
+    const limit = `${who} already, as many as there may be in all`;
     return { reason: "TooMany", why: `${would}, and ${limit}. Take node_slice_size from definitions that need none.` };
   }
   if (!isUntrusted || ranges * nodes <= slicesPerNamespace) return undefined;

@@ -7,7 +7,7 @@ import { formatInterval } from "../../net/interval.ts";
 import { overlaps, parsePrefix } from "../../net/prefix.ts";
 import { defaultCutLimits, trustedNamespaces } from "./consent.ts";
 import { type ExistingPool, type WishRules, wishesOf } from "./desired-ranges.ts";
-import { poolNames } from "./pool-names.ts";
+import { poolNames } from "./pool-targets.ts";
 
 interface Given {
   readonly name: string;

@@ -1,5 +1,4 @@
 // Sliced ranges that definitions ask for: one wish per namespace of pool objects, network_name and range (docs/decisions/0013). Pure.
-//
 // Promised: the order of definitions and pools does not matter; no two wishes of a namespace and network_name overlap. Where definitions
 // disagree the existing pool counts, else the oldest definition. What another namespace had on record before is not cut; slices stay.
 import { shortened, sliceUseKey } from "../../api/slices/node-lease.ts";
@@ -17,13 +16,13 @@ export interface PoolSpec {
   readonly network: string;
   readonly range: Prefix;
   readonly sliceLength: number;
-  readonly floatingLength?: number;
+  readonly floatingLength?: number | undefined;
 }
 
 /** Of a NodeSlicePool that is there. */
 export interface ExistingPool extends Omit<PoolSpec, "network"> {
   /** Undefined: nobody has said it, so it is one of whereabouts'. */
-  readonly network?: string;
+  readonly network?: string | undefined;
   readonly hasSlices: boolean;
 }
 
@@ -45,9 +44,9 @@ export interface Wish extends Omit<PoolSpec, "name"> {
   readonly isOriginal: boolean;
   /** `enable_overlapping_ranges`: in which domain its addresses are once they are shared. One that says so counts for all. */
   readonly protectsOverlaps: boolean;
-  readonly disagreement?: string;
+  readonly disagreement?: string | undefined;
   /** None of its definitions may have it cut. */
-  readonly objection?: Objection;
+  readonly objection?: Objection | undefined;
 }
 
 /** A range that gets no slices, and in a sentence why. */
@@ -140,27 +139,28 @@ function compareAge({ definition: a }: Pick<Use, "definition">, { definition: b 
   return createdMs(a) - createdMs(b) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 }
 
-/**
- * A definition of another namespace shared a part of the range, or more, before: a cut would leave it with less (the very same range is served from
- * slices). One that does not administer the pools counts only if it is older: else any tenant could keep administrators from cutting.
- */
+/** A definition of another namespace shared a part of the range, or more, before: a cut would leave it with less. */
 function recordedBefore(wish: Wish, all: readonly Use[], { trusted }: CutRules): Objection | undefined {
+  // One that does not administer the pools counts only if it is older: else any tenant could keep administrators from
+  // cutting. The very same range is served from slices.
   const own = new Set(wish.uses.map(({ definition }) => namespaceOf(definition)));
   // When a definition was changed is not known: what it became is later than what others are.
-  const wasChanged = wish.uses.some(({ definition }) => (definition.object.metadata.generation ?? 2) !== 1);
+  const isChanged = wish.uses.some(wasChanged);
   const other = all.find(
     (use) =>
       isShared(use, wish) &&
       comparePrefixes(use.range.prefix, wish.range) !== 0 &&
       !own.has(namespaceOf(use.definition)) &&
-      ((wasChanged && administers(use.definition, trusted)) || compareAge(use, wish.uses[0]!) < 0),
+      ((isChanged && administers(use.definition, trusted)) || compareAge(use, wish.uses[0]!) < 0),
   );
   if (other === undefined) return undefined;
-  const theirs = `${other.range.prefix} of ${other.definition.key}`;
-  return {
-    reason: "OnRecord",
-    why: `${wish.range} of ${namesOf(wish.uses)} is not cut into slices: ${theirs}, of another namespace, was there before and would be left with less. Give one of them another range or network_name.`,
-  };
+  const theirs = `${other.range.prefix} of ${other.definition.key}, of another namespace, was there before`;
+  const what = `${wish.range} of ${namesOf(wish.uses)} is not cut into slices: ${theirs} and would be left with less`;
+  return { reason: "OnRecord", why: `${what}. Give one of them another range or network_name.` };
+}
+
+function wasChanged({ definition }: Use): boolean {
+  return (definition.object.metadata.generation ?? 2) !== 1;
 }
 
 /** Every range of every definition, the oldest definition first: what is not sliced counts for what is useful only. */
@@ -194,17 +194,16 @@ function wishOf(key: string, all: readonly Use[], pools: readonly ExistingPool[]
   const disagreement = sizeDisagreement(uses);
   const there = disagreement === undefined ? undefined : poolOf(base, pools);
   const { sliceLength, floatingLength } = there ?? oldest.range;
+  const remedy = `The pool has ${sizeText(there ?? oldest.range)}. Write the same into all of them.`;
   return {
     ...base,
     sliceLength: sliceLength!,
-    ...(floatingLength !== undefined && { floatingLength }),
-    ...(objection !== undefined && { objection }),
+    floatingLength,
+    objection,
     useful: IntervalSet.of(all.flatMap(({ definition, range }) => [...usefulOf(definition.config, range)])),
     protectsOverlaps: all.some(({ definition }) => definition.config.overlappingRanges),
-    isOriginal: all.every(({ definition }) => (definition.object.metadata.generation ?? 2) === 1),
-    ...(disagreement !== undefined && {
-      disagreement: `${disagreement} The pool has ${sizeText(there ?? oldest.range)}. Write the same into all of them.`,
-    }),
+    isOriginal: !all.some(wasChanged),
+    disagreement: disagreement && `${disagreement} ${remedy}`,
   };
 }
 
@@ -233,7 +232,7 @@ function sizeDisagreement(uses: readonly Use[]): string | undefined {
   return `Of ${uses[0]!.range.prefix}, ${firstOf(parts)}.`;
 }
 
-function sizeText({ sliceLength, floatingLength }: Pick<IpamRange, "sliceLength" | "floatingLength">): string {
+function sizeText({ sliceLength, floatingLength }: Pick<Partial<PoolSpec>, "sliceLength" | "floatingLength">): string {
   const floating = floatingLength === undefined ? "" : ` with a floating /${floatingLength}`;
   return `slices of /${sliceLength}${floating}`;
 }

@@ -57,14 +57,15 @@ export function nextSliced(facts: PhaseFacts): NextSliced {
   const next = keys.flatMap((key) => {
     const want = wanted.get(key);
     const pool = pools.get(key);
-    const mayOpen = haveSeen && facts.isListed && isTold(told, key);
-    return want === undefined ? unwanted(pool!) : [wantedEntry(phaseOf(key), want, pool, mayOpen)];
+    // What is on record as closing, and not told yet, nobody can have seen.
+    const isTold = told?.ranges.some((each) => each.phase === "closing" && keyOf(each) === key) ?? false;
+    const mayOpen = haveSeen && facts.isListed && isTold;
+    if (want !== undefined) return [wantedEntry(phaseOf(key), want, pool, mayOpen)];
+    return pool!.blocks.length === 0 ? [] : [{ ...pool!, phase: "opening" as const }];
   });
   const needsList = haveSeen && !facts.isListed && told?.ranges.some(({ phase }) => phase === "closing") === true;
-  return {
-    sliced: told !== undefined && !isBehind && isSameList(next, told.ranges) ? told : after(facts, next),
-    needsList,
-  };
+  const isSame = told !== undefined && !isBehind && isSameList(next, told.ranges);
+  return { sliced: isSame ? told : after(facts, next), needsList };
 }
 
 /** What daemons are told counts; else what is on record: closing and opening were about to be told; open is looked at again unless all was lost. */
@@ -73,11 +74,6 @@ export function phasesOf({ told, pools }: Pick<PhaseFacts, "told" | "pools">) {
   if (told === undefined) return (key: string) => recorded.get(key);
   const entries = new Map(told.ranges.map((each) => [keyOf(each), each.phase]));
   return (key: string) => entries.get(key) ?? (recorded.get(key) === "open" ? undefined : recorded.get(key));
-}
-
-/** What is on record as closing, and not told yet, nobody can have seen. */
-function isTold(told: SlicedRanges | undefined, key: string): boolean {
-  return told?.ranges.some((each) => each.phase === "closing" && keyOf(each) === key) ?? false;
 }
 
 /** What is on record, told again with nothing moved on: for a leader that may not do more. */
@@ -102,11 +98,7 @@ function wantedEntry(
 ): SlicedRange {
   const isFirst = phase === undefined && wasNeverShared && (pool?.blocks.length ?? 0) === 0;
   const isOpen = isFirst || phase === "open" || (phase === "closing" && mayOpen);
-  return { ...place, phase: isOpen ? "open" : "closing", blocks: [], ...(floating && { floating }) };
-}
-
-function unwanted(pool: PoolBlocks): SlicedRange[] {
-  return pool.blocks.length === 0 ? [] : [{ ...pool, phase: "opening" }];
+  return { ...place, phase: isOpen ? "open" : "closing", blocks: [], floating };
 }
 
 /** Where two ranges of one network overlap, the one is a shared pool's or one that is drained. */

@@ -1,15 +1,16 @@
 // What each NodeSlicePool should be: the wishes of the definitions with their pools, and pools that nobody wishes any more. Pure.
 import { domainOfPool } from "../../api/pools/domain.ts";
 import { poolName } from "../../api/pools/pool-name.ts";
+import { nodeSlicePoolName } from "../../api/slices/slice-name.ts";
 import type { SliceObject } from "../../cluster/slice-object.ts";
 import type { DefinitionObject } from "../../cni/config/definitions.ts";
 import type { Domain } from "../../ipam/ledger.ts";
+import { attempt } from "../../net/attempt.ts";
 import { prefixesOf } from "../../net/cover.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import type { ExistingPool, PoolSpec, Refusal, Wish, Wishes } from "./desired-ranges.ts";
-import { poolNames } from "./pool-names.ts";
+import { type ExistingPool, poolOf, type PoolSpec, type Refusal, type Wish, type Wishes } from "./desired-ranges.ts";
 
 export interface PoolTarget extends PoolSpec {
   /** namespace/name of the pool. */
@@ -21,8 +22,8 @@ export interface PoolTarget extends PoolSpec {
   readonly isOriginal: boolean;
   /** In which its addresses are once they are shared; undefined: its slices say it. */
   readonly sharedDomain?: Domain;
-  readonly refusal?: Omit<Refusal, "wish">;
-  readonly disagreement?: string;
+  readonly refusal?: Omit<Refusal, "wish"> | undefined;
+  readonly disagreement?: string | undefined;
   /** Those that ask for slices. */
   readonly definitions: readonly DefinitionObject[];
 }
@@ -71,23 +72,12 @@ export function isUnheard({ refusal }: Pick<PoolTarget, "refusal">): boolean {
 function wishedTarget(wish: Wish, name: string, refusal: Omit<Refusal, "wish"> | undefined): PoolTarget {
   const { namespace, network, range, sliceLength, floatingLength, useful, isOriginal, disagreement } = wish;
   const { protectsOverlaps, uses } = wish;
-  const sharedPool = { namespace, name: poolName({ range, network, node: "" }) };
-  return {
-    key: `${namespace}/${name}`,
-    namespace,
-    name,
-    network,
-    range,
-    sliceLength,
-    ...(floatingLength !== undefined && { floatingLength }),
-    wanted: true,
-    useful,
-    isOriginal,
-    sharedDomain: domainOfPool({ network, protectsOverlaps, pool: sharedPool }),
-    ...(refusal && { refusal }),
-    ...(disagreement !== undefined && { disagreement }),
-    definitions: [...new Set(uses.map(({ definition }) => definition.object))],
-  };
+  const pool = { namespace, name: poolName({ range, network, node: "" }) };
+  const spec = { namespace, name, network, range, sliceLength, floatingLength };
+  const sharedDomain = domainOfPool({ network, protectsOverlaps, pool });
+  const definitions = [...new Set(uses.map(({ definition }) => definition.object))];
+  const said = { refusal, disagreement, definitions };
+  return { key: `${namespace}/${name}`, ...spec, wanted: true, useful, isOriginal, sharedDomain, ...said };
 }
 
 function unwishedTarget(key: string, pool: Omit<PoolSpec, "floatingLength">): PoolTarget {
@@ -103,4 +93,34 @@ const mostBlocks = 1000;
 export function joinedBlocks(blocks: readonly Prefix[], range: Prefix): Prefix[] {
   const joined = [...IntervalSet.of(blocks.map(intervalOf))].flatMap(prefixesOf);
   return joined.length <= mostBlocks ? joined : [range];
+}
+
+/** Key of a wish -> the name of its pool: the one that is there, or a new one. No two wishes get one pool. */
+export function poolNames(wishes: readonly Wish[], pools: readonly ExistingPool[]): Map<string, string> {
+  const names = new Map<string, string>();
+  const taken = new Set(pools.map(({ namespace, name }) => `${namespace}/${name}`));
+  for (const wish of wishes) {
+    // A pool keeps its name as long as it is: journals name their domain by it.
+    const there = poolOf(wish, pools);
+    if (there !== undefined) names.set(wish.key, there.name);
+  }
+  for (const wish of wishes) {
+    if (names.has(wish.key)) continue;
+    const name = newNames(wish).find((each) => !taken.has(`${wish.namespace}/${each}`));
+    if (name === undefined) continue;
+    names.set(wish.key, name);
+    taken.add(`${wish.namespace}/${name}`);
+  }
+  return names;
+}
+
+/** The one to take first. A name that no object may have is passed over. */
+function newNames({ network, range, uses }: Wish): string[] {
+  const { definition, index } = uses[0]!;
+  const own = attempt(() => nodeSlicePoolName({ network, configuration: definition.config.name, range }));
+  const withRange = own && attempt(() => poolName({ range, network: own, node: "" }));
+  // The configuration's name may be none that an object may have: then the range alone, as the fork does.
+  const byRange = attempt(() => poolName({ range, network: "", node: "" }));
+  const further = [withRange, byRange].filter((name) => name !== undefined);
+  return own !== undefined && index === 0 ? [own, ...further] : further;
 }

@@ -1,5 +1,4 @@
 // The sliced ranges in holdfast-state, kept by the leader: reads the state, moves ranges on (phases.ts), writes it guarded.
-//
 // Promised: nothing is written while handing out is paused; while whereabouts is active only a missing `sliced`, as it is on record.
 // A phase is on its NodeSlicePool before a daemon is told. The leader rests where the state cannot be read: it may be paused.
 import { networkAnnotation } from "../../api/holds/hold-marks.ts";
@@ -12,41 +11,26 @@ import {
   readSlicedRanges,
   refusedKey,
   slicedKey,
-  type SlicedPhase,
-  type SlicedRange,
-  type SlicedRanges,
   writeRefusals,
   writeSlicedRanges,
 } from "../../cluster/sliced-ranges.ts";
+import type { SlicedPhase, SlicedRange, SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import { fetchState, readState, restoredKey, restsOf, stateName } from "../../cluster/state.ts";
-import type { Prefix } from "../../net/prefix.ts";
 import type { SlicesOptions } from "../leader.ts";
 import type { Nodes } from "../nodes.ts";
+import type { Overview } from "../overview.ts";
 import type { ReservedAddresses } from "../reserved-addresses.ts";
 import type { RestoredJournals } from "../restored-journals.ts";
 import type { PoolPhase } from "../writers/pool-writer.ts";
-import {
-  isSharedOver,
-  keyOf,
-  nextSliced,
-  type PhaseFacts,
-  phasesOf,
-  type PoolBlocks,
-  toldAgain,
-  type WantedRange,
-} from "./phases.ts";
+import { isSharedOver, keyOf, nextSliced, phasesOf, toldAgain } from "./phases.ts";
+import type { PhaseFacts, PoolBlocks, WantedRange } from "./phases.ts";
 import type { PoolTarget } from "./pool-targets.ts";
 
 export interface StateRoundOptions extends Pick<SlicesOptions, "client" | "clock" | "log" | "systemNamespace"> {
   readonly nodes: Nodes;
   readonly reserved: ReservedAddresses;
-  readonly journals: Pick<RestoredJournals, "lost" | "restored" | "waived" | "hasWaited" | "isAwaiting">;
-  /** Every pool that is there, with what is still a slice. */
-  readonly pools: () => Iterable<PoolBlocks>;
-  /** The floating part that the last plan named; undefined: there was no plan yet. */
-  readonly floating: (key: string) => { readonly block?: Prefix } | undefined;
-  /** sliceUseKey -> why a range gets no slices. */
-  readonly refusals: () => ReadonlyMap<string, string>;
+  readonly journals: RestoredJournals;
+  readonly overview: () => Pick<Overview, "blocks" | "plan" | "refusals">;
   /** Writes the phase on the pool of the range; it is made where it is missing. */
   readonly mark: (target: PoolTarget, phase: SlicedPhase, signal: AbortSignal) => Promise<void>;
 }
@@ -57,8 +41,10 @@ export interface StateGate {
   readonly isPaused: boolean;
   /** What daemons are told; undefined: it is gone, or cannot be read. */
   readonly sliced: SlicedRanges | undefined;
-  readonly object?: ConfigMap;
+  readonly object?: ConfigMap | undefined;
 }
+
+type Known = Pick<PhaseFacts, "told" | "pools">;
 
 /** Versions rise by one: so many changes a restored copy is never behind. */
 const farAhead = 1_000_000;
@@ -101,22 +87,17 @@ export class StateRound {
     const state = readState(object);
     // The leader before has noticed it.
     if (object?.data?.[restoredKey] !== undefined) this.#options.journals.restored();
-    this.#gate = {
-      rests: restsOf(state),
-      isPaused: state.paused !== "",
-      sliced: readSlicedRanges(object),
-      ...(object && { object }),
-    };
-    return this.#gate;
+    const sliced = readSlicedRanges(object);
+    return (this.#gate = { rests: restsOf(state), isPaused: state.paused !== "", sliced, object });
   }
 
   /** Moves ranges on; true if the state was changed. `look` comes first. */
-  async move(targets: Iterable<PoolTarget>, signal: AbortSignal): Promise<boolean> {
+  async move(targets: readonly PoolTarget[], signal: AbortSignal): Promise<boolean> {
     const { sliced: told, rests, isPaused } = this.#gate;
     const { journals } = this.#options;
     let { object } = this.#gate;
     if (object === undefined || isPaused) return false;
-    const pools = [...this.#options.pools()];
+    const pools = [...this.#options.overview().blocks()];
     const known = { told, pools, seen: this.#seen() };
     const isBehind = known.seen.some((seen) => (seen ?? 0) > (told?.version ?? 0));
     if (isBehind && told === undefined) journals.lost();
@@ -132,8 +113,7 @@ export class StateRound {
       if (told === undefined) await this.#write(object, toldAgain(known), signal);
       return told === undefined;
     }
-    const all = [...targets];
-    const facts = { ...known, wanted: await this.#wanted(all, known, signal) };
+    const facts = { ...known, wanted: await this.#wanted(targets, known, signal) };
     let next = nextSliced({ ...facts, isListed: told !== undefined && this.#listedAt === told.version });
     if (next.needsList) {
       // A node that is back after a silence looks at what is told after it has renewed its Lease: here its Lease is looked at after all was told.
@@ -144,11 +124,16 @@ export class StateRound {
       this.#listedAt = told!.version;
       next = nextSliced({ ...facts, isListed: true });
     }
-    await this.#record(all, next.sliced, signal);
+    // Before any daemon is told: what is told can be made again from what is on record.
+    for (const entry of next.sliced.ranges) {
+      const target = targets.find((each) => isOf(entry, each));
+      if (target !== undefined) await this.#options.mark(target, entry.phase, signal);
+    }
     // Where nothing is cut nobody is asked for slices.
     const isAsked = !this.#hasTold && next.sliced.ranges.length > 0;
     const isNew = next.sliced !== told || isAsked;
-    if (!isNew && writeRefusals(this.#options.refusals()) === (object.data?.[refusedKey] ?? "{}")) return false;
+    if (!isNew && writeRefusals(this.#options.overview().refusals()) === (object.data?.[refusedKey] ?? "{}"))
+      return false;
     const { version, ranges } = next.sliced;
     await this.#write(object, next.sliced === told && isAsked ? { version: version + 1, ranges } : next.sliced, signal);
     this.#hasTold = ranges.length > 0;
@@ -167,21 +152,13 @@ export class StateRound {
     return written;
   }
 
-  /** Before any daemon is told: what is told can be made again from what is on record. */
-  async #record(targets: readonly PoolTarget[], { ranges }: SlicedRanges, signal: AbortSignal): Promise<void> {
-    for (const entry of ranges) {
-      const target = targets.find((each) => isOf(entry, each));
-      if (target !== undefined) await this.#options.mark(target, entry.phase, signal);
-    }
-  }
-
   phaseOf(target: PoolTarget): PoolPhase {
     const { sliced } = this.#gate;
     const entry = sliced?.ranges.find((each) => isOf(each, target));
     // Only when every daemon works by this state, the part that it names is all that is taken from.
     const haveSeen = this.#seen().every((seen) => seen === sliced?.version);
     const floatingInUse = entry?.floating === undefined ? [] : [entry.floating];
-    return { phase: entry?.phase, ...(haveSeen && { floatingInUse }) };
+    return { phase: entry?.phase, floatingInUse: haveSeen ? floatingInUse : undefined };
   }
 
   /** What daemons with a fresh Lease have seen. A number far above what is told was never told, and would use up the numbers: it counts as silence. */
@@ -193,33 +170,28 @@ export class StateRound {
       ...nodes.seen(({ metadata: { name = "", annotations } }) => {
         const seen = readSeen(annotations?.[seenAnnotation] ?? "");
         if (seen === undefined || seen <= most) return seen;
-        if (this.#ignored.get(name) !== seen) {
-          const what = `the Lease ${name} names a version of the sliced ranges that was never told; it is ignored`;
-          const remedy = `Look at the daemon of that node. If other nodes say the same, the state was restored from an old copy: delete the key ${slicedKey} of the ConfigMap ${stateName}, and it is written anew.`;
-          log.error(`${what}. ${remedy}`, { seen, told: told?.version });
-        }
+        const what = `the Lease ${name} names a version of the sliced ranges that was never told; it is ignored`;
+        const remedy = `Look at the daemon of that node. If other nodes say the same, the state was restored from an old copy: delete the key ${slicedKey} of the ConfigMap ${stateName}, and it is written anew.`;
+        if (this.#ignored.get(name) !== seen) log.error(`${what}. ${remedy}`, { seen, told: told?.version });
         this.#ignored.set(name, seen);
         return undefined;
       }),
     ];
   }
 
-  async #wanted(
-    targets: Iterable<PoolTarget>,
-    { told, pools }: Pick<PhaseFacts, "told" | "pools">,
-    signal: AbortSignal,
-  ): Promise<WantedRange[]> {
+  async #wanted(targets: readonly PoolTarget[], known: Known, signal: AbortSignal): Promise<WantedRange[]> {
+    const { told, pools } = known;
     const wanted: WantedRange[] = [];
-    const phaseOf = phasesOf({ told, pools });
+    const phaseOf = phasesOf(known);
     for (const target of targets) {
       if (!target.wanted || target.refusal !== undefined) continue;
       const { namespace, network, range, name: pool, key } = target;
       const entry = told?.ranges.find((each) => isOf(each, target));
-      const planned = this.#options.floating(key);
-      const floating = planned === undefined ? entry?.floating : planned.block;
+      const planned = this.#options.overview().plan(key);
+      const floating = planned === undefined ? entry?.floating : planned.floating;
       const isNew = target.isOriginal && phaseOf(keyOf({ ...target, pool })) === undefined;
       const wasNeverShared = isNew && !(await this.#isShared(target, pools, signal));
-      wanted.push({ namespace, network, range, pool, wasNeverShared, ...(floating && { floating }) });
+      wanted.push({ namespace, network, range, pool, wasNeverShared, floating });
     }
     return wanted;
   }
@@ -246,7 +218,7 @@ export class StateRound {
 
   async #write(object: ConfigMap, sliced: SlicedRanges, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#options;
-    const refused = writeRefusals(this.#options.refusals());
+    const refused = writeRefusals(this.#options.overview().refusals());
     const data = { ...object.data, [slicedKey]: writeSlicedRanges(sliced), [refusedKey]: refused };
     const written = await client.update(configMaps, { ...object, data }, { signal });
     this.#counts = ++this.#begun;

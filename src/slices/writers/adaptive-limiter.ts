@@ -1,5 +1,4 @@
 // A leader's writes at the API server, at most a limit at once. A slow server is asked for less: watches and Leases wait behind its queues.
-//
 // Promised: each item is tried once, also when others fail; then the first failure is thrown. Once the signal aborts nothing more is begun.
 
 /** Of priority and fairness a level has some tens of seats: 16 leave the most of them to others. */
@@ -10,12 +9,6 @@ const quickMs = 100;
 const slowMs = 300;
 const shrink = 0.9;
 
-export interface CrowdOptions {
-  readonly limit?: number;
-  /** Monotonic. Absent: the limit stays as it is. */
-  readonly nowMs?: () => number;
-}
-
 export class AdaptiveLimiter {
   readonly #most: number;
   readonly #nowMs: () => number;
@@ -24,7 +17,8 @@ export class AdaptiveLimiter {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor({ limit = defaultLimit, nowMs = () => 0 }: CrowdOptions = {}) {
+  /** `nowMs`: monotonic; absent, the limit stays as it is. */
+  constructor({ limit = defaultLimit, nowMs = () => 0 }: { readonly limit?: number; readonly nowMs?: () => number }) {
     this.#most = limit;
     this.#limit = limit;
     this.#nowMs = nowMs;

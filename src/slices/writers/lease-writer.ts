@@ -1,12 +1,7 @@
 // The controller's part of a node's Lease, one write for all pools: its slices with the version of each grant, why it has none of a range,
 // since when it is gone. Promised: a slice is named only when assigned in its pool's status and granted. The daemon's part is never touched.
-import {
-  leaseNodeAnnotation,
-  nodeLeaseName,
-  sliceUseKey,
-  slicesAnnotation,
-  writeNodeSlices,
-} from "../../api/slices/node-lease.ts";
+import { leaseNodeAnnotation, nodeLeaseName, sliceUseKey } from "../../api/slices/node-lease.ts";
+import { slicesAnnotation, writeNodeSlices } from "../../api/slices/node-lease.ts";
 import { goneSinceAnnotation, goneSinceMs, noteOn, trimLease } from "../../cluster/fencing.ts";
 import { leases } from "../../cluster/resources.ts";
 import { readSlice, type SliceObject } from "../../cluster/slice-object.ts";
@@ -21,91 +16,69 @@ import { readPool } from "./pool-object.ts";
 
 export interface LeaseWriterOptions extends Pick<SlicesOptions, "client" | "clock" | "systemNamespace"> {
   readonly caches: SliceCaches;
-  readonly facts: (node: string) => NodeFacts;
   /** Every target, with why nodes have nothing of it. */
   readonly waiting: () => Iterable<{ readonly target: PoolTarget; readonly why: (node: string) => string | undefined }>;
 }
 
-type Content = Parameters<typeof writeNodeSlices>[0];
-
-export class LeaseWriter {
-  readonly #options: LeaseWriterOptions;
-
-  constructor(options: LeaseWriterOptions) {
-    this.#options = options;
-  }
-
-  async reconcile(node: string, signal: AbortSignal): Promise<void> {
-    const { caches, facts } = this.#options;
-    const lease = caches.leaseOf(node);
-    const slices = caches.slices.byIndex("node", node).flatMap((object) => readSlice(object) ?? []);
-    const { isPresent, isLeaving = false, isOver = false } = facts(node);
-    const isGone = !isPresent || isLeaving;
-    if (isOver && slices.length === 0) return this.#remove(lease, signal);
-    // Only its Lease knows of it any more, and whoever has been there.
-    if (!isPresent && slices.length === 0 && lease === undefined) return;
-    const content = this.#content(node, slices, isGone);
-    const isEmpty = Object.keys(content.grants).length === 0 && Object.keys(content.waiting).length === 0;
-    const saysNothing = lease?.metadata.annotations?.[slicesAnnotation] === undefined;
-    if (isEmpty && saysNothing && !isGone) return;
-    const note = this.#note(lease, isGone, isPresent);
-    await this.#write(node, lease, content, note, signal);
-  }
-
-  #content(node: string, slices: readonly SliceObject[], isGone: boolean): Content {
-    const grants: Record<string, string> = {};
-    for (const slice of slices) {
-      const { grant, object } = slice;
-      const pool = this.#options.caches.pools.get(slice.pool);
-      const isAssigned = pool !== undefined && readPool(pool)?.assigned.has(allocationKey(slice));
-      if (grant !== undefined && isAssigned === true) grants[keyOf(object)] = `${grant.generation}.${grant.serial}`;
-    }
-    const waiting: Record<string, string> = {};
-    // What is gone waits for nothing.
-    for (const { target, why } of isGone ? [] : this.#options.waiting()) {
-      const words = why(node);
-      if (words !== undefined) waiting[sliceUseKey(target)] = words;
-    }
-    return { grants, waiting };
-  }
-
-  /** A new leader that has not waited long enough to call the Lease silent leaves the note of the one before. */
-  #note(lease: DeepReadonly<Lease> | undefined, isGone: boolean, isPresent: boolean): Record<string, string | null> {
-    const hasNote = lease?.metadata.annotations?.[goneSinceAnnotation] !== undefined;
-    const isValid = goneSinceMs(lease) !== undefined;
-    if (isGone && !isPresent && !isValid)
-      return { [goneSinceAnnotation]: noteOn(lease, new Date(this.#options.clock.wallMs()).toISOString()) };
-    return hasNote && (!isGone || !isValid) ? { [goneSinceAnnotation]: null } : {};
-  }
-
-  async #write(
-    node: string,
-    lease: DeepReadonly<Lease> | undefined,
-    content: Content,
-    note: Record<string, string | null>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { client, caches, systemNamespace: namespace } = this.#options;
-    const text = writeNodeSlices(content);
-    const name = nodeLeaseName(node);
-    if (lease === undefined) {
-      // Without a Lease there is no note to take back.
-      const marks = { [leaseNodeAnnotation]: node, [slicesAnnotation]: text };
-      const annotations = { ...marks, ...(note as Record<string, string>) };
-      const made = await client.create(leases, { metadata: { namespace, name, annotations } }, { signal });
-      return caches.leases.put(trimLease(made));
-    }
-    const isNews = lease.metadata.annotations?.[slicesAnnotation] !== text;
-    const annotations = { ...(isNews && { [slicesAnnotation]: text }), ...note };
-    if (Object.keys(annotations).length === 0) return;
-    const body = { metadata: { resourceVersion: lease.metadata.resourceVersion, annotations } };
-    caches.leases.put(trimLease(await client.patch(leases, { namespace, name }, { type: "merge", body }, { signal })));
-  }
-
-  /** Nobody renews it and it names nothing. */
-  async #remove(lease: DeepReadonly<Lease> | undefined, signal: AbortSignal): Promise<void> {
+export async function writeLease(options: LeaseWriterOptions, facts: NodeFacts, signal: AbortSignal): Promise<void> {
+  const { client, caches, systemNamespace: namespace } = options;
+  const { name: node, isPresent, isLeaving = false, isOver = false } = facts;
+  const lease = caches.leaseOf(node);
+  const slices = caches.slices.byIndex("node", node).flatMap((object) => readSlice(object) ?? []);
+  const isGone = !isPresent || isLeaving;
+  if (isOver && slices.length === 0) {
+    // Nobody renews it and it names nothing.
     if (lease === undefined) return;
-    await removed(this.#options.client, leases, lease, signal);
-    this.#options.caches.leases.drop(lease);
+    await removed(client, leases, lease, signal);
+    return caches.leases.drop(lease);
   }
+  // Only its Lease knows of it any more, and whoever has been there.
+  if (!isPresent && slices.length === 0 && lease === undefined) return;
+  const content = contentOf(options, node, slices, isGone);
+  const isEmpty = Object.keys(content.grants).length === 0 && Object.keys(content.waiting).length === 0;
+  const said = lease?.metadata.annotations?.[slicesAnnotation];
+  if (isEmpty && said === undefined && !isGone) return;
+  const note = noteFor(lease, facts, new Date(options.clock.wallMs()));
+  const text = writeNodeSlices(content);
+  const name = nodeLeaseName(node);
+  if (lease === undefined) {
+    // Without a Lease there is no note to take back.
+    const marks = { [leaseNodeAnnotation]: node, [slicesAnnotation]: text };
+    const annotations = { ...marks, ...(note as Record<string, string>) };
+    const made = await client.create(leases, { metadata: { namespace, name, annotations } }, { signal });
+    return caches.leases.put(trimLease(made));
+  }
+  const annotations = { ...(said !== text && { [slicesAnnotation]: text }), ...note };
+  if (Object.keys(annotations).length === 0) return;
+  const body = { metadata: { resourceVersion: lease.metadata.resourceVersion, annotations } };
+  caches.leases.put(trimLease(await client.patch(leases, { namespace, name }, { type: "merge", body }, { signal })));
+}
+
+function contentOf(options: LeaseWriterOptions, node: string, slices: readonly SliceObject[], isGone: boolean) {
+  const grants: Record<string, string> = {};
+  for (const slice of slices) {
+    const { grant, object } = slice;
+    const pool = options.caches.pools.get(slice.pool);
+    const isAssigned = pool !== undefined && readPool(pool)?.assigned.has(allocationKey(slice));
+    if (grant !== undefined && isAssigned === true) grants[keyOf(object)] = `${grant.generation}.${grant.serial}`;
+  }
+  const waiting: Record<string, string> = {};
+  // What is gone waits for nothing.
+  for (const { target, why } of isGone ? [] : options.waiting()) {
+    const words = why(node);
+    if (words !== undefined) waiting[sliceUseKey(target)] = words;
+  }
+  return { grants, waiting };
+}
+
+/** A new leader that has not waited long enough to call the Lease silent leaves the note of the one before. */
+function noteFor(
+  lease: DeepReadonly<Lease> | undefined,
+  { isPresent, isLeaving = false }: NodeFacts,
+  now: Date,
+): Record<string, string | null> {
+  const hasNote = lease?.metadata.annotations?.[goneSinceAnnotation] !== undefined;
+  const isValid = goneSinceMs(lease) !== undefined;
+  if (!isPresent && !isValid) return { [goneSinceAnnotation]: noteOn(lease, now.toISOString()) };
+  return hasNote && ((isPresent && !isLeaving) || !isValid) ? { [goneSinceAnnotation]: null } : {};
 }

@@ -1,6 +1,5 @@
 // What the mirror of a slice shows as held when the slice is taken from a node that is off goes into the reservation ledger first, owners
 // unchanged: whoever gets the block leaves it out until leak collection (src/pools/leaks/judge.ts) finds that its pod is gone.
-//
 // Promised: where a record is refused it throws, and the slice stays its node's. Not promised: what the mirror does not show. That is why
 // the node had to be silent, and somebody had to say that it is off.
 import { parseObject } from "../../api/kind.ts";
@@ -12,39 +11,32 @@ import { ensurePool } from "../../cluster/pool-object.ts";
 import type { StoredPool } from "../../cluster/resources.ts";
 import type { SlicePlace } from "../../cluster/slice-object.ts";
 import { LedgerError } from "../../ipam/ledger.ts";
-import { type ApiError, isApiError, isNamespaceEnding } from "../../kube/errors.ts";
+import { isApiError, isNamespaceEnding } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { ReservationLedger } from "../../ledger/reservation/reservation-ledger.ts";
 import type { ReservedAddresses } from "../reserved-addresses.ts";
-
-export interface LeftBehindOptions {
-  readonly client: KubeClient;
-  readonly reserved: ReservedAddresses;
-  readonly nowMs: () => number;
-}
 
 /** One record is a write of some 4 ms. */
 const atOnce = 16;
 
 export async function recordLeft(
-  { client, reserved, nowMs }: LeftBehindOptions,
+  given: { readonly client: KubeClient; readonly reserved: ReservedAddresses; readonly nowMs: () => number },
   { namespace, network, range, node }: SlicePlace,
   object: StoredPool,
   signal: AbortSignal,
 ): Promise<void> {
+  const { client, reserved, nowMs: now } = given;
   const pool = parseObject(ipPoolKind, object);
   // What cannot be read is no offset, or leads out of the block: no address of it.
   const { entries } = readAllocations(pool);
   // Of a key with several meanings all are held: one of them is in use.
-  const held = entries.flatMap(({ address, others, owner }) =>
-    [address, ...others].map((each) => ({ address: each, owner })),
-  );
+  const held = entries.flatMap(({ others, ...each }) => [each, ...others.map((address) => ({ ...each, address }))]);
   if (held.length === 0) return;
   const wanted = markedDomain(pool) ?? formatDomain({ scope: "network", network });
   try {
     const identity = { range, network, node: "" };
     const { domain = wanted, name } = await ensurePool(client, { namespace, identity, domain: wanted, signal });
-    const ledger = new ReservationLedger({ client, namespace, node, now: nowMs });
+    const ledger = new ReservationLedger({ client, namespace, node, now });
     const note = { pool: `${namespace}/${name}` };
     for (let first = 0; first < held.length; first += atOnce) {
       const some = held.slice(first, first + atOnce);
@@ -54,14 +46,12 @@ export async function recordLeft(
   } catch (error) {
     // Its namespace is gone or going, and nobody is given anything there.
     const cause = error instanceof LedgerError ? error.cause : error;
-    if (isApiError(cause, "forbidden") && !isNamespaceEnding(cause)) throw refused(cause, { namespace, node });
+    if (isApiError(cause, "forbidden") && !isNamespaceEnding(cause)) {
+      const what = `What node ${node} held in its slice may not be recorded in namespace ${namespace}, so that the slice stays its own`;
+      const remedy = "raise the quota, or mend the policy or the right that the API server names";
+      throw new Error(`${what}: ${remedy}. ${cause.message}`, { cause: error });
+    }
     if (!isApiError(error, "not-found") && !isNamespaceEnding(cause)) throw error;
   }
   await reserved.refresh(signal);
-}
-
-function refused(error: ApiError, { namespace, node }: Pick<SlicePlace, "namespace" | "node">): Error {
-  const what = `What node ${node} held in its slice may not be recorded in namespace ${namespace}, so that the slice stays its own`;
-  const remedy = "raise the quota, or mend the policy or the right that the API server names";
-  return new Error(`${what}: ${remedy}. ${error.message}`, { cause: error });
 }

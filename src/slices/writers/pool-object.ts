@@ -2,7 +2,7 @@
 import { networkAnnotation } from "../../api/holds/hold-marks.ts";
 import { holdfastGroup } from "../../api/kind.ts";
 import type { StoredSlicePool } from "../../cluster/resources.ts";
-import { prefixOf } from "../../cluster/slice-object.ts";
+import { prefixOf, readOnce } from "../../cluster/slice-object.ts";
 import { readPhase, type SlicedPhase } from "../../cluster/sliced-ranges.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import { keyOf as allocationKey } from "../plan/entry.ts";
@@ -11,13 +11,12 @@ import type { ExistingPool, PoolSpec } from "../ranges/desired-ranges.ts";
 
 /** Annotation: the prefix length of the floating part, which whereabouts has no field for. */
 const floatingSizeAnnotation = `${holdfastGroup}/floating-slice-size`;
-
 /** Annotation: whether the range is sliced (src/cluster/sliced-ranges.ts). On record here before any daemon is told. */
 const phaseAnnotation = `${holdfastGroup}/phase`;
 
 export interface ReadPool extends ExistingPool {
   /** Undefined: it is not cut, or whereabouts' work. */
-  readonly phase?: SlicedPhase;
+  readonly phase?: SlicedPhase | undefined;
   readonly object: DeepReadonly<StoredSlicePool>;
   readonly allocations: readonly Allocation[];
   readonly lastGeneration: number;
@@ -25,18 +24,8 @@ export interface ReadPool extends ExistingPool {
   readonly assigned: ReadonlySet<string>;
 }
 
-/** 5,000 lines are parsed once for each version of the object. */
-const readings = new WeakMap<object, ReadPool | undefined>();
-
 /** Undefined: its range or its size cannot be read. */
-export function readPool(object: DeepReadonly<StoredSlicePool>): ReadPool | undefined {
-  if (readings.has(object)) return readings.get(object);
-  const pool = reading(object);
-  readings.set(object, pool);
-  return pool;
-}
-
-function reading(object: DeepReadonly<StoredSlicePool>): ReadPool | undefined {
+export const readPool = readOnce((object: DeepReadonly<StoredSlicePool>): ReadPool | undefined => {
   const { namespace = "", name = "", annotations = {} } = object.metadata;
   const range = prefixOf(object.spec.range);
   const sliceLength = lengthOf(object.spec.sliceSize);
@@ -48,34 +37,22 @@ function reading(object: DeepReadonly<StoredSlicePool>): ReadPool | undefined {
     const block = nodeName === "" ? undefined : prefixOf(sliceRange);
     return block === undefined ? [] : [{ node: nodeName, block }];
   });
-  return {
-    object,
-    namespace,
-    name,
-    ...(network !== undefined && { network }),
-    range,
-    sliceLength,
-    ...(floatingLength !== undefined && { floatingLength }),
-    ...(phase !== undefined && { phase }),
-    allocations,
-    lastGeneration: object.status?.lastGeneration ?? 0,
-    assigned: new Set(allocations.map(allocationKey)),
-    hasSlices: allocations.length > 0,
-  };
-}
+  const { lastGeneration = 0 } = object.status ?? {};
+  const assigned = new Set(allocations.map(allocationKey));
+  const spec = { namespace, name, network, range, sliceLength, floatingLength, phase };
+  return { object, ...spec, allocations, lastGeneration, assigned, hasSlices: allocations.length > 0 };
+});
 
 function lengthOf(text: string | undefined): number | undefined {
   const [, digits] = /^\/?(\d{1,3})$/.exec(text ?? "") ?? [];
   return digits === undefined ? undefined : Number(digits);
 }
 
-export function poolObject({ namespace, name, network, range, ...spec }: PoolSpec): StoredSlicePool {
-  const { sliceLength, floatingLength } = spec;
+export function poolObject(wanted: PoolSpec): StoredSlicePool {
+  const { namespace, name, network, range, sliceLength, floatingLength } = wanted;
   const floating = floatingLength !== undefined && { [floatingSizeAnnotation]: `/${floatingLength}` };
-  return {
-    metadata: { namespace, name, annotations: { [networkAnnotation]: network, ...floating } },
-    spec: { range: `${range}`, sliceSize: `/${sliceLength}` },
-  };
+  const metadata = { namespace, name, annotations: { [networkAnnotation]: network, ...floating } };
+  return { metadata, spec: { range: `${range}`, sliceSize: `/${sliceLength}` } };
 }
 
 /** The object with what the spec asks for; undefined where it has all of that. */

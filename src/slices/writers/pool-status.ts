@@ -21,10 +21,9 @@ export interface StatusInput {
 export function poolStatus(pool: ReadPool, input: StatusInput): PoolStatus {
   const { plan, nowMs } = input;
   const before = (pool.object.status ?? {}) as Partial<PoolStatus>;
-  const conditions = [ready(input), agreed(input), exhausted(input)].reduce<readonly Condition[]>(
-    (all, condition) => withCondition(all, condition, nowMs),
-    (before.conditions ?? []) as readonly Condition[],
-  );
+  let conditions = (before.conditions ?? []) as readonly Condition[];
+  for (const each of [ready(input), agreed(input), exhausted(input)])
+    conditions = withCondition(conditions, each, nowMs);
   return {
     ...before,
     allocations: plan.allocations.map(({ node, block }) => ({ nodeName: node, sliceRange: `${block}` })),
@@ -44,11 +43,12 @@ function ready({ target, plan, phase }: StatusInput): Words {
   if (!target.wanted)
     return no("Draining", "No definition asks for slices of this range any more: its slices are drained.");
   if (phase === "opening") return no("Opening", "The range was being given back to shared use, and is wanted again.");
-  if (phase !== "open") {
+  if (phase !== "open")
     return no("Closing", "Slices are granted when every node has stopped handing out of the shared range.");
-  }
   if (plan.conflicts.length > 0) return no("Conflict", shortened(plan.conflicts));
-  if (plan.waiting.size > 0) return no("Waiting", waitingWords(plan.waiting));
+  const [[node, why] = []] = plan.waiting;
+  const others = plan.waiting.size - 1;
+  if (node !== undefined) return no("Waiting", `Node ${node}: ${why}` + (others > 0 ? ` So for ${others} more.` : ""));
   return { type: "Ready", status: "True", reason: "Assigned", message: "Every node has a slice." };
 }
 
@@ -60,10 +60,10 @@ function agreed({ target: { disagreement, refusal, definitions } }: StatusInput)
 }
 
 function exhausted({ plan }: StatusInput): Words {
-  if (plan.exhausted === undefined) {
-    return { type: "Exhausted", status: "False", reason: "Free", message: "There are addresses for every node." };
-  }
-  return { type: "Exhausted", status: "True", reason: "NoneFree", message: plan.exhausted };
+  const type = "Exhausted";
+  const { exhausted: message } = plan;
+  if (message !== undefined) return { type, status: "True", reason: "NoneFree", message };
+  return { type, status: "False", reason: "Free", message: "There are addresses for every node." };
 }
 
 /** A message has 32 KiB; nobody reads more than a few. */
@@ -72,10 +72,4 @@ const mostWords = 5;
 function shortened(sentences: readonly string[]): string {
   const more = sentences.length - mostWords;
   return sentences.slice(0, mostWords).join(" ") + (more > 0 ? ` And ${more} more.` : "");
-}
-
-function waitingWords(waiting: ReadonlyMap<string, string>): string {
-  const [first] = waiting;
-  const others = waiting.size - 1;
-  return `Node ${first![0]}: ${first![1]}` + (others > 0 ? ` So for ${others} more.` : "");
 }

@@ -22,9 +22,9 @@ import type { SliceWriter } from "./slice-writer.ts";
 export interface PoolWriterOptions {
   readonly client: KubeClient;
   readonly caches: SliceCaches;
-  readonly writer: SliceWriter;
+  readonly slices: SliceWriter;
   readonly reserved: ReservedView;
-  readonly journals: Pick<RestoredJournals, "obstacle" | "forgotten" | "within">;
+  readonly journals: RestoredJournals;
   readonly limiter: AdaptiveLimiter;
   readonly nowMs: () => number;
   readonly nodes: (extra: Iterable<string>) => NodeFacts[];
@@ -52,17 +52,24 @@ export class PoolWriter {
 
   /** True when nothing of the pool is left. */
   async reconcile(target: PoolTarget, phase: PoolPhase, signal: AbortSignal): Promise<boolean> {
-    const { client, caches, writer, reserved, journals, onPlan } = this.#options;
-    await writer.settle(target.key, signal);
+    const { client, caches, reserved, journals, onPlan } = this.#options;
+    await this.#options.slices.settle(target.key, signal);
     const pool = await this.#object(target, signal);
     if (pool === undefined) return true;
     const slices = this.#slices(target.key);
     const held = await reserved.of(target, slices, signal);
     const forgotten = journals.within(target);
+    const { allocations, lastGeneration } = pool;
+    const nodes = this.#options.nodes([...allocations, ...slices].map(({ node }) => node));
     const plan = planSlices({
-      ...this.#facts(target, pool, slices),
-      reserved: [...held, ...forgotten],
+      ...target,
+      allocations,
+      lastGeneration,
+      slices,
+      nodes,
       forgotten,
+      nowMs: this.#options.nowMs(),
+      reserved: [...held, ...forgotten],
       ...granting(target, phase, journals.obstacle),
     });
     try {
@@ -89,23 +96,6 @@ export class PoolWriter {
 
   #slices(key: string): SliceObject[] {
     return this.#options.caches.slices.byIndex("pool", key).flatMap((object) => readSlice(object) ?? []);
-  }
-
-  #facts(target: PoolTarget, pool: ReadPool, slices: readonly SliceObject[]): Omit<PoolFacts, "mayGrant" | "reserved"> {
-    const { range, sliceLength, floatingLength, useful, wanted } = target;
-    const nodes = [...pool.allocations, ...slices].map(({ node }) => node);
-    return {
-      range,
-      sliceLength,
-      ...(floatingLength !== undefined && { floatingLength }),
-      useful,
-      wanted,
-      allocations: pool.allocations,
-      lastGeneration: pool.lastGeneration,
-      nowMs: this.#options.nowMs(),
-      slices,
-      nodes: this.#options.nodes(nodes),
-    };
   }
 
   /** The pool's object, with the spec that it should have; undefined: nobody wants it and it is not there. */
@@ -138,11 +128,13 @@ export class PoolWriter {
   }
 
   async #carryOut({ target, pool, slices, plan, phase }: Round, signal: AbortSignal): Promise<void> {
-    const { limiter, writer, nowMs } = this.#options;
+    const { limiter, slices: writer, nowMs } = this.#options;
     // The plan gives back the very grant that it was given where nothing changes: of 5,000 few are looked at twice.
     const before = new Map(slices.map((each) => [allocationKey(each), each.grant]));
     const changed = plan.grants.filter((each) => before.get(allocationKey(each)) !== each.grant);
-    const placeOf = (allocation: Allocation): SlicePlace => placeIn(target, allocation);
+    const { namespace, name, network, range, sharedDomain } = target;
+    const place = { namespace, network, pool: name, range, sharedDomain };
+    const placeOf = ({ node, block }: Allocation): SlicePlace => ({ ...place, node, block });
     await limiter.each(plan.removals, (each) => writer.remove(placeOf(each), signal), signal);
     await limiter.each(changed, (each) => writer.make(placeOf(each), signal), signal);
     await this.#writeStatus(pool, poolStatus(pool, { target, plan, phase, nowMs: nowMs() }), signal);
@@ -170,15 +162,5 @@ function granting(target: PoolTarget, { phase, floatingInUse }: PoolPhase, obsta
   const isOpen = phase === "open" && target.refusal === undefined;
   const isWaiting = obstacle !== "";
   const mayGrant = isOpen && !isWaiting;
-  return {
-    mayGrant,
-    isWaiting,
-    ...(isOpen && isWaiting && { obstacle }),
-    ...(floatingInUse !== undefined && { floatingInUse }),
-  };
-}
-
-function placeIn(target: PoolTarget, { node, block }: Allocation): SlicePlace {
-  const { namespace, name, network, range, sharedDomain } = target;
-  return { namespace, network, pool: name, range, node, block, ...(sharedDomain !== undefined && { sharedDomain }) };
+  return { mayGrant, isWaiting, obstacle: isOpen && isWaiting ? obstacle : undefined, floatingInUse };
 }

@@ -8,7 +8,8 @@ import { lookUp } from "../../kube/look-up.ts";
 import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../../kube/meta.ts";
 import { pointer } from "../../kube/patch.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { gone, removed, type SliceCaches } from "../caches.ts";
+import { unless } from "../../kube/unless.ts";
+import { removed, type SliceCaches } from "../caches.ts";
 import { StaleError } from "../read-your-writes.ts";
 
 type KeepLeft = (place: SlicePlace, object: StoredPool, signal: AbortSignal) => Promise<void>;
@@ -30,10 +31,7 @@ export class SliceWriter {
   /** Reads what a write without an answer left of the pool's slices. */
   async settle(pool: string, signal: AbortSignal): Promise<void> {
     for (const key of this.#unsure.get(pool) ?? []) {
-      const object = await this.#get(key, signal);
-      const known = this.#caches.slices.get(key);
-      if (object !== undefined) this.#put(object);
-      else if (known !== undefined) this.#caches.slices.drop(known);
+      await this.#reread(key, signal);
       this.#unsure.get(pool)?.delete(key);
     }
   }
@@ -51,7 +49,7 @@ export class SliceWriter {
     if (known === undefined) throw new StaleError(`The slice ${key} is gone: it is looked at again.`);
     const before = readSlice(known)?.grant;
     if (before !== undefined && writeGrant(before) === writeGrant(grant)) return;
-    await this.#surely(place, key, () => this.#change(known, before, grant, signal));
+    await this.#surely(place, key, () => this.#change(known, grant, signal));
   }
 
   /** With what whereabouts left beside it: a Lease of the same name. One that was not seen is looked for. */
@@ -67,7 +65,7 @@ export class SliceWriter {
     const lease = this.#caches.leases.get(key);
     if (lease === undefined) return;
     const preconditions = { uid: lease.metadata.uid ?? "" };
-    await gone(this.#client.delete(leases, parseKey(key), { preconditions, signal }));
+    await unless(["not-found"], this.#client.delete(leases, parseKey(key), { preconditions, signal }));
     this.#caches.leases.drop(lease);
   }
 
@@ -98,26 +96,22 @@ export class SliceWriter {
       throw new StaleError(`The slice ${keyOf(there)} was made meanwhile: it is looked at again.`);
     }
     if (`${prefixOf(there.spec.range)}` !== `${place.block}`) {
-      throw new StaleError(
-        `The IPPool ${keyOf(there)} has the range ${there.spec.range}, and the slice ${place.block} of node ${place.node} would have its name. ` +
-          "Delete the IPPool if nobody uses it.",
-      );
+      const what = `The IPPool ${keyOf(there)} has the range ${there.spec.range}`;
+      const clash = `the slice ${place.block} of node ${place.node} would have its name`;
+      throw new StaleError(`${what}, and ${clash}. Delete the IPPool if nobody uses it.`);
     }
     const body = { metadata: { resourceVersion, ...sliceMarks(place) } };
     this.#put(await this.#client.patch(ipPools, parseKey(keyOf(there)), { type: "merge", body }, { signal }));
   }
 
   /** Guarded by the object's version where the node's word counts (pieces, a generation after a seal), else by the grant: words change every second. */
-  async #change(
-    known: DeepReadonly<StoredPool>,
-    before: SliceGrant | undefined,
-    grant: SliceGrant,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #change(known: DeepReadonly<StoredPool>, grant: SliceGrant, signal: AbortSignal): Promise<void> {
+    const before = readSlice(known)?.grant;
     const text = writeGrant(grant);
     const { resourceVersion, annotations = {} } = known.metadata;
     const path = pointer("metadata", "annotations", grantAnnotation);
-    const isFree = before !== undefined && isSameGround(before, grant);
+    const groundOf = ({ generation, without, lend }: SliceGrant) => JSON.stringify([generation, without, lend]);
+    const isFree = before !== undefined && groundOf(before) === groundOf(grant);
     const test = { op: "test", path, value: annotations[grantAnnotation] } as const;
     const operations = [test, { op: "replace", path, value: text } as const];
     const body = { metadata: { resourceVersion, annotations: { [grantAnnotation]: text } } };
@@ -127,9 +121,7 @@ export class SliceWriter {
     } catch (error) {
       // A test that fails is answered as invalid.
       if (!isApiError(error, "invalid", "conflict", "not-found")) throw error;
-      const there = await this.#get(keyOf(known), signal);
-      if (there === undefined) this.#caches.slices.drop(known);
-      else this.#put(there);
+      await this.#reread(keyOf(known), signal);
       throw new StaleError(`The slice ${keyOf(known)} was changed meanwhile: it is looked at again.`, { cause: error });
     }
   }
@@ -151,10 +143,18 @@ export class SliceWriter {
   async #getAgain(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
     const known = this.#caches.slices.get(key);
     const there = await this.#get(key, signal);
-    if (known === undefined || there === undefined) return there;
-    if (there.metadata.resourceVersion === known.metadata.resourceVersion) return there;
+    const isSame = there?.metadata.resourceVersion === known?.metadata.resourceVersion;
+    if (known === undefined || there === undefined || isSame) return there;
     this.#put(there);
     throw new StaleError(`The slice ${key} was changed meanwhile: it is looked at again.`);
+  }
+
+  /** What is known of it is what the server has. */
+  async #reread(key: ObjectKey, signal: AbortSignal): Promise<void> {
+    const known = this.#caches.slices.get(key);
+    const there = await this.#get(key, signal);
+    if (there !== undefined) this.#put(there);
+    else if (known !== undefined) this.#caches.slices.drop(known);
   }
 
   #get(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
@@ -175,9 +175,4 @@ function keyOfPlace(place: SlicePlace): ObjectKey {
 function isSealed(object: DeepReadonly<StoredPool> | undefined): boolean {
   const { word, grant } = (object && readSlice(object)) ?? {};
   return word?.sealed === true && word.generation === (grant?.generation ?? word.generation);
-}
-
-function isSameGround(a: SliceGrant, b: SliceGrant): boolean {
-  const textOf = ({ generation, without, lend }: SliceGrant) => JSON.stringify([generation, without, lend]);
-  return textOf(a) === textOf(b);
 }
