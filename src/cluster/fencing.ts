@@ -126,7 +126,6 @@ function noted(lease: LeaseLike | undefined, annotation: string): string | undef
   return text.startsWith(start) ? text.slice(start.length) : undefined;
 }
 
-/** Of the annotations of a Lease, those that somebody reads. */
 const ofDaemon = [leaseNodeAnnotation, seenAnnotation, journalAnnotation];
 const keptAnnotations = [...ofDaemon, slicesAnnotation, goneSinceAnnotation, offAnnotation];
 

@@ -34,7 +34,6 @@ const managedBy = { "app.kubernetes.io/managed-by": "holdfast" };
 /** Selects free maps, among little else. */
 export const freeMapSelector = "app.kubernetes.io/managed-by=holdfast";
 
-/** `pool`: namespace/name. */
 export function freeMapName(pool: string): string {
   return `holdfast-free-${hashLabel(pool)}`;
 }

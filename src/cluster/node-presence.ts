@@ -38,11 +38,8 @@ export interface Asking {
 }
 
 /** By what the server says now. Throws where it does not answer. */
-export async function askStanding(
-  { client, systemNamespace: namespace, signal }: Omit<Asking, "judge">,
-  judge: Judge,
-  name: string,
-): Promise<Standing> {
+export async function askStanding(asking: Omit<Asking, "judge">, judge: Judge, name: string): Promise<Standing> {
+  const { client, systemNamespace: namespace, signal } = asking;
   const node = await lookUp(client, nodes, { name }, { signal });
   return judge(name, node, await lookUp(client, leases, { namespace, name: nodeLeaseName(name) }, { signal }));
 }

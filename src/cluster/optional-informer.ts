@@ -67,7 +67,6 @@ export class OptionalInformer<T extends KubeObject> {
     return this.isKnown ? [...this.#informer.cache.list()] : undefined;
   }
 
-  /** Told after every change; the returned function ends it. */
   handle(handler: InformerHandler<T>): () => void {
     return this.#informer.handle(handler);
   }

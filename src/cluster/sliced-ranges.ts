@@ -47,7 +47,6 @@ export const slicedKey = "sliced";
 export const refusedKey = "refused";
 export const noSlicedRanges: SlicedRanges = { version: 0, ranges: [] };
 
-/** Undefined: not known. */
 export function readSlicedRanges(object: Pick<ConfigMap, "data"> | undefined): SlicedRanges | undefined {
   return attempt(() => slicedRanges.parse(JSON.parse(object?.data?.[slicedKey] ?? "null")));
 }
@@ -61,7 +60,6 @@ export function writeRefusals(refusals: ReadonlyMap<string, string>): string {
   return JSON.stringify(Object.fromEntries(refusals));
 }
 
-/** Undefined: it is not said. */
 export function readRefusal(object: Pick<ConfigMap, "data"> | undefined, key: string): string | undefined {
   return attempt(() => z.record(z.string(), z.string()).parse(JSON.parse(object?.data?.[refusedKey] ?? "{}")))?.[key];
 }

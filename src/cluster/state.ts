@@ -67,7 +67,6 @@ export function saveState(
   return client.update(configMaps, { ...there, data: { ...there.data, ...data } }, { signal });
 }
 
-/** As what an event is about. */
 export function stateReference(namespace: string) {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name: stateName } };
 }

@@ -7,6 +7,8 @@ import type { SlicePlan } from "./plan/facts.ts";
 import type { PoolTarget } from "./ranges/pool-targets.ts";
 import type { ReadPool } from "./writers/pool-object.ts";
 
+type About = DeepReadonly<KubeObject>;
+
 export class ConditionEvents {
   readonly #events: EventRecorder | undefined;
   /** Key: the pool and what it is about. Value: the last words. */
@@ -17,7 +19,7 @@ export class ConditionEvents {
   }
 
   tell(target: PoolTarget, plan: SlicePlan, pool: ReadPool): void {
-    const about = [pool.object as DeepReadonly<KubeObject>, ...target.definitions.map(definitionOf)];
+    const about = [pool.object as About, ...target.definitions.map(definitionOf)];
     const { refusal, disagreement } = target;
     const differ = disagreement ?? (refusal?.reason === "Disagreement" ? refusal.why : undefined);
     this.#once(target, about, "Disagreement", differ, "All definitions of the range say the same again.");
@@ -39,13 +41,7 @@ export class ConditionEvents {
     for (const each of this.#last.keys()) if (each.startsWith(`${key} `)) this.#last.delete(each);
   }
 
-  #once(
-    { key }: PoolTarget,
-    about: readonly DeepReadonly<KubeObject>[],
-    reason: string,
-    words: string | undefined,
-    over: string,
-  ): void {
+  #once({ key }: PoolTarget, about: readonly About[], reason: string, words: string | undefined, over: string): void {
     const label = `${key} ${reason}`;
     const before = this.#last.get(label);
     if (before === words) return;
@@ -58,7 +54,7 @@ export class ConditionEvents {
   }
 }
 
-function definitionOf({ metadata }: PoolTarget["definitions"][number]): DeepReadonly<KubeObject> {
+function definitionOf({ metadata }: PoolTarget["definitions"][number]): About {
   const { kind } = networkAttachmentDefinitions;
   const apiVersion = apiVersionOf(networkAttachmentDefinitions);
   return { apiVersion, kind, metadata: picked(metadata, "namespace", "name", "uid") };

@@ -52,7 +52,6 @@ export class Nodes {
     return [...names].sort().map((name) => this.facts(name));
   }
 
-  /** Whether the node is not what it was at the last look. */
   hasChanged(name: string): boolean {
     const text = JSON.stringify(this.facts(name));
     const isNew = this.#before.get(name) !== text;

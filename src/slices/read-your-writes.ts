@@ -26,7 +26,6 @@ export class ReadYourWrites<T extends KubeObject> extends Store<T> {
     this.#listener = listener;
   }
 
-  /** The returned function ends it. */
   follow(informer: Informer<T>): () => void {
     return informer.handle((event) => {
       const object = event.object as T;

@@ -81,26 +81,25 @@ class Planner implements AdoptionPlan {
   /** An object without an entry is held too. */
   readObjects(pools: readonly IPPool[]): void {
     const ranges = pools.map((pool) => ({ prefix: parseRange(pool.spec.range).prefix, note: noteOf(pool) }));
-    const rangeOf = (address: Address) => ranges.find(({ prefix }) => contains(prefix, address));
-    for (const { object, meanings } of this.#older) this.#readOlder(object, meanings, rangeOf);
+    const rangeOf = ({ address }: Hold) => ranges.find(({ prefix }) => contains(prefix, address));
+    for (const { object, meanings } of this.#older) {
+      const here = meanings.flatMap((hold) => {
+        const { note } = rangeOf(hold) ?? {};
+        return note === undefined ? [] : [{ address: hold.address, owner: hold.owner, note }];
+      });
+      this.#readOlder(object, here);
+    }
     for (const [text, object] of this.#today) {
       const [hold] = holdsIn(this.#records, object);
-      const range = hold && rangeOf(hold.address);
+      const range = hold && rangeOf(hold);
       const isOurs = isMarked(object) || coolingOf(object.metadata) !== undefined;
       if (hold === undefined || range === undefined || isOurs || this.#planned.has(text)) continue;
       this.claim.push({ object, hold: { address: hold.address, owner: hold.owner, note: range.note } });
     }
   }
 
-  #readOlder(
-    object: HeldObject,
-    meanings: readonly Hold[],
-    rangeOf: (address: Address) => Pick<Required<NewHold>, "note"> | undefined,
-  ): void {
-    const here = meanings.flatMap((hold) => {
-      const range = rangeOf(hold.address);
-      return range === undefined ? [] : [{ address: hold.address, owner: hold.owner, note: range.note }];
-    });
+  /** `here`: what it may mean in these pools. */
+  #readOlder(object: HeldObject, here: readonly NewHold[]): void {
     for (const hold of here) this.#hold(hold, describeObject(object.kind ?? "object", object.metadata));
     const stands = here.every(({ address, owner }) => this.#isRecordedFor(address, owner));
     // One meaning, in any network, and that under today's name already: the old name says nothing more. An alias never did.

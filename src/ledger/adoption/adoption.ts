@@ -60,10 +60,8 @@ export async function adoptPool(client: KubeClient, options: AdoptionOptions): P
     signal?.throwIfAborted();
     const pools = await work.readPools();
     const other = pools.find((pool) => (markedDomain(pool) ?? domain) !== domain);
-    if (other !== undefined) {
-      const others = pools.filter((pool) => pool !== other);
-      return { pool: poolObject(other, others), created, blocking: [], warnings: [] };
-    }
+    const others = pools.filter((pool) => pool !== other);
+    if (other !== undefined) return { pool: poolObject(other, others), created, blocking: [], warnings: [] };
     const plan = planAdoption(work.records, pools, await work.readObjects());
     const { blocking, warnings } = plan;
     const create = plan.create.filter(({ owner }) => !patient || owner.uid === ""); // only our own entries name a UID
@@ -74,8 +72,8 @@ export async function adoptPool(client: KubeClient, options: AdoptionOptions): P
     const waitsFor = plan.create.length;
     if (waitsFor > 0) return { pool: poolObject(pools[0]!, pools.slice(1)), created, blocking, warnings, waitsFor };
     const isDone = blocking.length > 0 || pools.every(isAdopted);
-    const [first, ...others] = isDone ? pools : await work.mark(pools);
-    if (first !== undefined) return { pool: poolObject(first, others), created, blocking, warnings };
+    const [first, ...rest] = isDone ? pools : await work.mark(pools);
+    if (first !== undefined) return { pool: poolObject(first, rest), created, blocking, warnings };
   }
   const what = `IPPool ${options.pool.namespace}/${options.pool.name} changed ${roundsMax} times while it was being adopted`;
   const remedy = "something else writes to it. Stop whereabouts, or turn coexistence on.";

@@ -15,9 +15,6 @@ import { readObject } from "../reservation/search.ts";
 import { claimAlias, dropAlias } from "./alias.ts";
 import { claimEntry, dropEntry, entryPlace } from "./pool-entry.ts";
 
-/** Undefined: all of it is the hold's owner's now. Else whose it is, and nothing is left of what was claimed here. */
-export type ClaimBeside = (hold: Hold) => Promise<Hold | undefined>;
-
 export class Beside {
   readonly #client: KubeClient;
 
@@ -31,14 +28,12 @@ export class Beside {
   }
 
   /** Refuses, before anything is written, what whereabouts could not read. */
-  async prepare(
-    records: Records,
-    { domain, address, note, loose = false }: Omit<TakeRequest, "owner">,
-    signal: Signal,
-  ): Promise<ClaimBeside> {
+  async prepare(records: Records, request: Omit<TakeRequest, "owner">, signal: Signal) {
     const client = this.#client;
+    const { domain, address, note, loose = false } = request;
     const place = loose ? undefined : await entryPlace(client, { domain, address, pool: note?.pool }, signal);
-    return async (hold) => {
+    /** Undefined: all of it is the hold's owner's now. Else whose it is, and nothing is left of what was claimed here. */
+    return async (hold: Hold): Promise<Hold | undefined> => {
       const older = await claimAlias(client, records, hold, signal);
       if (older !== undefined || place === undefined) return older;
       const entered = await claimEntry(place, hold.owner, signal);
@@ -67,11 +62,9 @@ export class Beside {
     const objects = await Promise.all(names.map((name) => readObject(this.#client, records, name, signal)));
     const place = await entryPlace(this.#client, { domain: records.domain, address, pool }, signal).catch(nowhere);
     if (place === undefined || !(await dropEntry(place, owner, signal))) return false;
-    for (const object of objects) {
-      if (object !== undefined && isUpstreamsFor(owner, object)) {
-        await removeObject(this.#client, records.resource, object, signal);
-      }
-    }
+    const there = objects.filter((object) => object !== undefined);
+    for (const object of there.filter((each) => isUpstreamsFor(owner, each)))
+      await removeObject(this.#client, records.resource, object, signal);
     return true;
   }
 }

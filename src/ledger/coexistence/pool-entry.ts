@@ -106,11 +106,8 @@ function isSame(a: PoolAllocation, b: PoolAllocation): boolean {
   return isPod && (a.ifname ?? "") === (b.ifname ?? "") && (!uid || !other || uid === other);
 }
 
-async function holdOfEntry(
-  place: EntryPlace,
-  { id, podref, ifname = "", kind = "pod", uid = "" }: PoolAllocation,
-  signal: Signal,
-): Promise<Hold> {
+async function holdOfEntry(place: EntryPlace, entry: PoolAllocation, signal: Signal): Promise<Hold> {
+  const { id, podref, ifname = "", kind = "pod", uid = "" } = entry;
   const { domain, address } = place;
   const owner = ownerOfRecord({ kind, uid, podref, port: ifname, containerId: id });
   // The version of the pool: it names no hold, so no release by it frees one.

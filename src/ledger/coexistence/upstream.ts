@@ -27,7 +27,6 @@ export interface Upstream {
   readonly active: boolean;
   /** Something that frees addresses runs: holds need their finalizer. */
   readonly reconciler: boolean;
-  /** Sentences: what was found. */
   readonly why: readonly string[];
   /** Workloads that keep their pools in another namespace: a range of theirs and ours would have two ledgers. */
   readonly elsewhere: readonly { readonly workload: string; readonly namespace: string }[];

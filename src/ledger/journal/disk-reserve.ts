@@ -63,7 +63,6 @@ export class Ballast {
 
   async giveUpAll(): Promise<boolean> {
     let isRoom = false;
-    // Each turn gives one up.
     while (await this.giveUp()) isRoom = true;
     return isRoom;
   }

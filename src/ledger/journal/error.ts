@@ -6,7 +6,6 @@ export type JournalErrorCode =
   | "locked"
   /** It was written by a later version, or is no journal. */
   | "foreign"
-  /** The disk failed. */
   | "disk"
   /** As much waits in it as it takes. */
   | "full";

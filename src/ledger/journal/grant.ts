@@ -1,26 +1,22 @@
 // What a journal knows of one slice: the controller's grant as far as this node has made it durable, and the node's own steps in it
 // (docs/decisions/0013). Pure.
-import type { GrantPhase } from "../../api/slices/slice-grant.ts";
+import type { SliceGrant } from "../../api/slices/slice-grant.ts";
+import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import { type Interval, formatInterval, intervalOf, parseBlock } from "../../net/interval.ts";
 import { parsePrefix, type Prefix } from "../../net/prefix.ts";
 
-export interface JournalGrant {
+type Place = Pick<SlicedRange, "namespace" | "network" | "range">;
+
+export interface JournalGrant extends Place, Readonly<Pick<SliceGrant, "generation" | "serial" | "phase">> {
   /** namespace/name of the slice's IPPool. */
   readonly key: string;
   /** `slice:NAMESPACE/NODESLICEPOOL` */
   readonly domain: Domain;
-  readonly namespace: string;
-  /** network_name; empty: none. */
-  readonly network: string;
-  readonly range: Prefix;
   /** The slice, or the piece of one. */
   readonly slice: Prefix;
-  readonly generation: number;
-  readonly serial: number;
-  readonly phase: GrantPhase;
   readonly without: readonly Prefix[];
   readonly taken: readonly Interval[];
   /** Given up, and not acknowledged yet. */

@@ -51,7 +51,6 @@ const triesMax = 8;
 /** A node has 250 pods as a rule, with up to 10 networks each, and about 1.5 KB per object: 6 MB at most. */
 const recentMax = 4096;
 
-/** One address of a domain. */
 type Place = Pick<Hold, "address" | "domain">;
 type Found = Met & { readonly hold: Hold; readonly object: HeldObject };
 

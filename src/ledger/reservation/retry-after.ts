@@ -14,11 +14,8 @@ export interface Waiting {
   readonly random?: () => number;
 }
 
-export async function patiently<T>(
-  call: () => Promise<T>,
-  { clock = realClock, random = Math.random }: Waiting,
-  signal: Signal,
-): Promise<T> {
+export async function patiently<T>(call: () => Promise<T>, waiting: Waiting, signal: Signal): Promise<T> {
+  const { clock = realClock, random = Math.random } = waiting;
   let leftMs = waitMaxMs;
   for (;;) {
     try {

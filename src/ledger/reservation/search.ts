@@ -2,6 +2,7 @@
 import type { Hold } from "../../ipam/ledger.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { KubeClient } from "../../kube/rest.ts";
+import type { Signal } from "../../kube/unless.ts";
 import type { HeldObject } from "./list-holds.ts";
 import { holdsIn, type Records } from "./records.ts";
 
@@ -9,7 +10,7 @@ export async function searchHolds(
   client: KubeClient,
   records: Records,
   labelSelector: string,
-  signal: AbortSignal | undefined,
+  signal: Signal,
   mayBeOld = false,
 ): Promise<Hold[]> {
   /** address -> its hold */
@@ -25,11 +26,6 @@ export async function searchHolds(
   return [...found.values()];
 }
 
-export function readObject(
-  client: KubeClient,
-  { resource, namespace }: Records,
-  name: string,
-  signal: AbortSignal | undefined,
-): Promise<HeldObject | undefined> {
+export function readObject(client: KubeClient, { resource, namespace }: Records, name: string, signal: Signal) {
   return lookUp(client, resource, { namespace, name }, { signal });
 }

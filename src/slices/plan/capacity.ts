@@ -78,7 +78,6 @@ export interface SizingPlan extends Capacity {
   readonly podsPerNode: bigint;
   /** Of the NodeSlicePool object at so many nodes with names of 40 characters. */
   readonly objectBytes: number;
-  /** In sentences; empty: nothing to improve. */
   readonly suggestions: readonly string[];
 }
 

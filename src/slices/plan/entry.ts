@@ -29,7 +29,6 @@ export interface Entry extends Allocation {
   isConflict: boolean;
   /** Not of the shape that slices have now: to be drained as soon as its node has another. */
   isStray: boolean;
-  /** What the node is asked for. */
   lend: SliceGrant["lend"];
   exhausted: string | undefined;
 }
@@ -54,7 +53,6 @@ export function entriesOf(facts: PoolFacts): Entry[] {
   return entries.sort(compareEntries);
 }
 
-/** An entry that is made by this plan. */
 export function newEntry({ node, block }: Allocation, lent: readonly Prefix[]): Entry {
   return { ...entryOf({ node, block }, undefined, true, new Set()), lentBefore: lent, lent };
 }
@@ -94,7 +92,6 @@ function entryOf(
   };
 }
 
-/** Its journal has taken the grant up. */
 export function isTakenUp(entry: Entry): boolean {
   return entry.word !== undefined;
 }

@@ -16,7 +16,6 @@ export interface GrantContext {
   readonly closed: IntervalSet;
   /** Nothing is widened: after a restore daemons have yet to record again what their pods hold. */
   readonly isWaiting: boolean;
-  /** The number for a new grant. */
   readonly nextGeneration: () => number;
 }
 

@@ -109,7 +109,6 @@ function keepReturning({ entries, lack }: Need): void {
 
 interface Assignment {
   readonly made: readonly Entry[];
-  /** Nodes that were given something. */
   readonly given: ReadonlySet<string>;
   /** Nodes that should get a whole slice, and none was free. */
   readonly unmet: ReadonlySet<string>;

@@ -18,19 +18,11 @@ export interface SpaceOptions {
   readonly entries: readonly Entry[];
 }
 
-export interface FreeSlice {
-  readonly block: Prefix;
-  /** What inside it is another's. */
-  readonly lent: readonly Prefix[];
-}
-
 export class FreeSpace {
-  readonly #sliceLength: number;
-  readonly #entries: readonly Entry[];
+  readonly #options: SpaceOptions;
   readonly #free: IntervalSet;
   /** Everything inside some entry, lent or not. */
   readonly #touched: IntervalSet;
-  readonly #forgotten: IntervalSet;
   readonly #blocks: ReadonlySet<string>;
   readonly #shortest: number;
   /** Slices below are handed out or in `#partial`. */
@@ -38,32 +30,27 @@ export class FreeSpace {
   readonly #partial: Prefix[] = [];
   #pieces: Prefix[] | undefined;
 
-  constructor({ sliceLength, useful, reserved, forgotten, entries }: SpaceOptions) {
-    this.#sliceLength = sliceLength;
-    this.#entries = entries;
-    this.#forgotten = forgotten;
+  constructor(options: SpaceOptions) {
+    const { sliceLength, useful, reserved, forgotten, entries } = options;
+    this.#options = options;
     this.#free = difference(difference(difference(useful, reserved), forgotten), occupiedBy(entries));
     this.#touched = IntervalSet.of(entries.map(({ block }) => intervalOf(block)));
     this.#blocks = new Set(entries.map(({ block }) => String(block)));
     this.#shortest = Math.min(sliceLength, ...new Set(entries.map(({ block }) => block.length)));
-    for (const { first } of this.#free) {
-      this.#cursor = Prefix.around(first, sliceLength).first;
-      break;
-    }
+    const [lowest] = this.#free;
+    this.#cursor = lowest && Prefix.around(lowest.first, sliceLength).first;
   }
 
-  /** The lowest slice of which nothing is anybody's; else the lowest that is anybody's only in parts that drain. */
-  takeSlice(): FreeSlice | undefined {
+  /** The lowest slice of which nothing is anybody's; else the lowest that is anybody's only in parts that drain, which are `lent`. */
+  takeSlice(): { readonly block: Prefix; readonly lent: readonly Prefix[] } | undefined {
     const untouched = this.#walk();
     if (untouched !== undefined) return { block: untouched, lent: [] };
-    for (;;) {
-      const block = this.#partial.shift();
-      if (block === undefined) return undefined;
-      const inside = insideOf(this.#entries, block);
-      if (this.#isEnclosed(block) || !inside.every(({ phase, isRemoved }) => phase === "draining" && !isRemoved))
-        continue;
-      return { block, lent: outermost(inside) };
+    for (let block = this.#partial.shift(); block !== undefined; block = this.#partial.shift()) {
+      const inside = insideOf(this.#options.entries, block);
+      const isDraining = inside.every(({ phase, isRemoved }) => phase === "draining" && !isRemoved);
+      if (isDraining && !this.#isEnclosed(block)) return { block, lent: outermost(inside) };
     }
+    return undefined;
   }
 
   /** The largest fitting piece that was given up by the slice around it and is nobody's; of equal ones the lowest. */
@@ -78,9 +65,9 @@ export class FreeSpace {
       const found = this.#free.nextInterval(this.#cursor);
       if (found === undefined) break;
       const at = compare(found.first, this.#cursor) > 0 ? found.first : this.#cursor;
-      const block = Prefix.around(at, this.#sliceLength);
+      const block = Prefix.around(at, this.#options.sliceLength);
       this.#cursor = next(block.last);
-      if (isIn(this.#forgotten, block)) continue;
+      if (isIn(this.#options.forgotten, block)) continue;
       if (!isIn(this.#touched, block)) return block;
       this.#partial.push(block);
     }
@@ -97,12 +84,12 @@ export class FreeSpace {
 
   #findPieces(): Prefix[] {
     const pieces: Prefix[] = [];
-    for (const { block, lentBefore, isRemoved } of this.#entries) {
+    for (const { block, lentBefore, isRemoved } of this.#options.entries) {
       if (lentBefore.length === 0 || isRemoved) continue;
-      const inside = insideOf(this.#entries, block).map((each) => intervalOf(each.block));
+      const inside = insideOf(this.#options.entries, block).map((each) => intervalOf(each.block));
       for (const run of common(difference(lentBefore.map(intervalOf), inside), this.#free)) {
         // What a slice of an older, larger shape gave up may be larger than a slice is now.
-        const cut = (each: Prefix) => Prefix.around(each.network, Math.max(each.length, this.#sliceLength));
+        const cut = (each: Prefix) => Prefix.around(each.network, Math.max(each.length, this.#options.sliceLength));
         pieces.push(...prefixesOf(run).map(cut));
       }
     }

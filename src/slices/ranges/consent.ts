@@ -25,7 +25,6 @@ export function trustedNamespaces(systemNamespace: string, named: readonly strin
   return new Set([systemNamespace, ...named]);
 }
 
-/** Why a range gets no slices. */
 export interface Objection {
   readonly reason: "NotTrusted" | "TooMany" | "OnRecord";
   readonly why: string;
@@ -59,11 +58,9 @@ export function objectionTo(definition: Definition, { trusted, rangesPerDefiniti
 type RangeCounts = Readonly<Record<"ranges" | "inAll" | "untrusted" | "nodes", number>>;
 
 /** What one more range would be too much for. */
-export function excessOf(
-  definition: Definition,
-  { ranges, inAll, untrusted, nodes }: RangeCounts,
-  { trusted, rangesPerNamespace, slicesPerNamespace, rangesInAll }: CutRules,
-): Objection | undefined {
+export function excessOf(definition: Definition, counts: RangeCounts, rules: CutRules): Objection | undefined {
+  const { ranges, inAll, untrusted, nodes } = counts;
+  const { trusted, rangesPerNamespace, slicesPerNamespace, rangesInAll } = rules;
   const namespace = namespaceOf(definition);
   const would = `${definition.key} would be sliced range ${ranges} of the namespace ${namespace}`;
   if (ranges > rangesPerNamespace) {

@@ -19,7 +19,6 @@ export interface PoolSpec {
   readonly floatingLength?: number | undefined;
 }
 
-/** Of a NodeSlicePool that is there. */
 export interface ExistingPool extends Omit<PoolSpec, "network"> {
   /** Undefined: nobody has said it, so it is one of whereabouts'. */
   readonly network?: string | undefined;
@@ -134,7 +133,6 @@ function within({ accepted, refused }: Wishes, isCut: (wish: Wish) => boolean, r
 /** It stands in conditions, in holdfast-state and in events. */
 const longestWhy = 2000;
 
-/** The older definition first. */
 function compareAge({ definition: a }: Pick<Use, "definition">, { definition: b }: Pick<Use, "definition">): number {
   return createdMs(a) - createdMs(b) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 }

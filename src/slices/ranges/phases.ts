@@ -37,14 +37,8 @@ export interface PhaseFacts {
   readonly isListed: boolean;
 }
 
-export interface NextSliced {
-  /** The very value that is told if nothing changes. */
-  readonly sliced: SlicedRanges;
-  /** Ranges that wait for the reservation ledger to be listed, and for nothing else. */
-  readonly needsList: boolean;
-}
-
-export function nextSliced(facts: PhaseFacts): NextSliced {
+/** `sliced`: the very value that is told if nothing changes. `needsList`: ranges wait for the reservation ledger to be listed, and for nothing else. */
+export function nextSliced(facts: PhaseFacts) {
   const { told, seen } = facts;
   const version = told?.version ?? 0;
   // Written from a copy that was restored: daemons work by what they saw later, and what they say of this version means nothing.

@@ -24,7 +24,6 @@ export class AdaptiveLimiter {
     this.#nowMs = nowMs;
   }
 
-  /** How many are done at a time now. */
   get limit(): number {
     return Math.floor(this.#limit);
   }

@@ -72,11 +72,8 @@ function contentOf(options: LeaseWriterOptions, node: string, slices: readonly S
 }
 
 /** A new leader that has not waited long enough to call the Lease silent leaves the note of the one before. */
-function noteFor(
-  lease: DeepReadonly<Lease> | undefined,
-  { isPresent, isLeaving = false }: NodeFacts,
-  now: Date,
-): Record<string, string | null> {
+function noteFor(lease: DeepReadonly<Lease> | undefined, facts: NodeFacts, now: Date): Record<string, string | null> {
+  const { isPresent, isLeaving = false } = facts;
   const hasNote = lease?.metadata.annotations?.[goneSinceAnnotation] !== undefined;
   const isValid = goneSinceMs(lease) !== undefined;
   if (!isPresent && !isValid) return { [goneSinceAnnotation]: noteOn(lease, now.toISOString()) };

@@ -61,17 +61,9 @@ export class PoolWriter {
     const forgotten = journals.within(target);
     const { allocations, lastGeneration } = pool;
     const nodes = this.#options.nodes([...allocations, ...slices].map(({ node }) => node));
-    const plan = planSlices({
-      ...target,
-      allocations,
-      lastGeneration,
-      slices,
-      nodes,
-      forgotten,
-      nowMs: this.#options.nowMs(),
-      reserved: [...held, ...forgotten],
-      ...granting(target, phase, journals.obstacle),
-    });
+    const known = { allocations, lastGeneration, slices, nodes, forgotten, reserved: [...held, ...forgotten] };
+    const grants = granting(target, phase, journals.obstacle);
+    const plan = planSlices({ ...target, ...known, ...grants, nowMs: this.#options.nowMs() });
     try {
       await this.#carryOut({ target, pool, slices, plan, phase: phase.phase }, signal);
     } finally {
