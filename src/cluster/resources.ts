@@ -106,12 +106,9 @@ export const deployments = define<Deployment>("apps", "deployments", "Deployment
 export const statefulSets = define<StatefulSet>("apps", "statefulsets", "StatefulSet");
 
 /** An object of one of our kinds, as src/api made or checked it, as the client wants it. The same object. */
-export function stored(object: IPPool): StoredPool;
-export function stored(object: Reservation): StoredReservation;
-export function stored(object: HoldObject): StoredHold;
-export function stored(object: KindObject): KubeObject {
+export function stored<T extends KindObject & { spec: unknown; status?: unknown }>(object: T): Stored<T> {
   // The two types differ in that one says `undefined` where the other says nothing; JSON says nothing for both.
-  return object as KubeObject;
+  return object as unknown as Stored<T>;
 }
 
 function resourceOf<T extends KubeObject>({ group, version, plural, kind }: Kind): Resource<T> {

@@ -98,13 +98,10 @@ export class Overview {
     for (const { key, namespace, network, range, name: pool, wanted, refusal } of this.#targets.values()) {
       const object = caches.pools.get(key);
       const read = object && readPool(object);
-      const allocations = read?.allocations ?? [];
-      const assigned = allocations.filter(({ node }) => node !== floatingNode).map(({ block }) => block);
-      const objects = [
-        ...caches.slices.byIndex("pool", key).flatMap((each) => readSlice(each)?.block ?? []),
-        ...(forgotten.get(key) ?? []).map(({ block }) => block),
-      ];
-      const all = [...assigned, ...objects];
+      const assigned = (read?.allocations ?? []).filter(({ node }) => node !== floatingNode);
+      const slices = caches.slices.byIndex("pool", key).flatMap((each) => readSlice(each) ?? []);
+      const objects = [...slices, ...(forgotten.get(key) ?? [])];
+      const all = [...assigned, ...objects].map(({ block }) => block);
       const isStaying = wanted && refusal === undefined;
       const blocks = isStaying ? (all.length === 0 ? [] : [range]) : joinedBlocks(all, range);
       // Slices of a pool without a phase: it was lost, or is of a version that wrote none. Closed first, so that nobody shares any of it.

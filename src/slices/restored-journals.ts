@@ -22,13 +22,10 @@ import { keyOf as allocationKey } from "./plan/entry.ts";
 import type { RangePlace } from "./ranges/phases.ts";
 import { readPool, type ReadPool } from "./writers/pool-object.ts";
 
-/** A slice that its node has no object of, and no NodeSlicePool assigns to it. */
+/** A slice that its node has no object of, and no NodeSlicePool assigns to it. `pool`, `key`: namespace/name of its NodeSlicePool and its IPPool. */
 export interface ForgottenSlice extends RangePlace {
   readonly node: string;
-  /** namespace/name of the NodeSlicePool. */
-  readonly pool: string;
   readonly block: Prefix;
-  /** namespace/name of the IPPool that it had. */
   readonly key: string;
 }
 
@@ -187,13 +184,14 @@ export class RestoredJournals {
 
   /** What of the range is some node's, and is handed out of no slice that is known. */
   within({ namespace, network, range }: Omit<RangePlace, "pool">): Interval[] {
-    const own = [...this.forgotten()].filter(
-      (each) => each.namespace === namespace && each.network === network && overlaps(each.block, range),
-    );
-    return [...Map.groupBy(own, ({ pool }) => pool)].flatMap(([pool, slices]) => {
-      const said = slices.map(({ block }) => intervalOf(block));
-      return [...difference(said, this.#granted(pool))];
-    });
+    const isOf = (each: ForgottenSlice) => each.namespace === namespace && each.network === network;
+    const own = [...this.forgotten()].filter((each) => isOf(each) && overlaps(each.block, range));
+    return [...Map.groupBy(own, ({ pool }) => pool)].flatMap(([pool, slices]) => [
+      ...difference(
+        slices.map(({ block }) => intervalOf(block)),
+        this.#granted(pool),
+      ),
+    ]);
   }
 
   /** Whoever is root on a node writes its Lease: no more is believed than the controller could have granted. Of a pool that is gone nothing is known. */

@@ -84,7 +84,17 @@ export class ReservationLedger implements AmendableLedger {
     signal?.throwIfAborted();
     const what = `releasing ${request.address} in ${describeDomain(request.domain)}`;
     return this.#named(what, request.domain, (records) =>
-      this.#change<ReleaseOutcome>(records, request, signal, (met) => this.#release(records, request, met, signal)),
+      this.#change<ReleaseOutcome>(records, request, signal, async (met) => {
+        if (request.park === true) {
+          const parked = await this.#park(records, met, signal);
+          return parked && { outcome: "parked", hold: parked };
+        }
+        const beside = this.#beside;
+        if (beside !== undefined) await this.#call(() => beside.withdraw(records, met.hold, signal), signal);
+        if (!(await this.#free(records, request, met.object, signal))) return undefined;
+        this.#recent.delete(met.hold.version);
+        return { outcome: "released" };
+      }),
     );
   }
 
@@ -94,20 +104,21 @@ export class ReservationLedger implements AmendableLedger {
     return this.#named(what, request.domain, (records) =>
       this.#change<AmendOutcome>(records, request, signal, async (met) => {
         if (met.leaving === true) throw beingDeleted(request, met.object);
-        const object = await this.#update(records, this.#amended(records, met, request), signal);
+        const { to, users, note } = request;
+        const next = { ...met.hold, ...(to && { owner: to }), ...(users && { users }), ...(note && { note }) };
+        // Who writes without a node of its own leaves the mark of the node that wrote last.
+        const { node = met.object.metadata.labels?.[nodeLabelName] } = this.#options;
+        const object = await this.#update(records, rewritten(met.object, records.make(next, node)), signal);
         if (object === undefined) return undefined;
         const hold = this.#read(records, request, object);
-        if (request.to !== undefined) await this.#tellUpstream(records, hold, signal);
+        if (to !== undefined) await this.#tellUpstream(records, hold, signal);
         return { outcome: "amended", hold };
       }),
     );
   }
 
-  async find(
-    domain: Domain,
-    owner: OwnerKey,
-    { signal, formerly, identities, mac, mayBeOld }: FindOptions = {},
-  ): Promise<readonly Hold[]> {
+  async find(domain: Domain, owner: OwnerKey, options: FindOptions = {}): Promise<readonly Hold[]> {
+    const { signal, formerly, identities, mac, mayBeOld } = options;
     signal?.throwIfAborted();
     if (mac !== undefined) {
       const alike = await this.#search(domain, `${macLabelName}=${macLabel(mac)},${heldSelector}`, signal, mayBeOld);
@@ -200,31 +211,6 @@ export class ReservationLedger implements AmendableLedger {
       if (done !== undefined) return done;
     }
     throw contended(request);
-  }
-
-  /** Undefined: it has changed since, or is gone. */
-  async #release(
-    records: Records,
-    request: ReleaseRequest,
-    met: Found,
-    signal: Signal,
-  ): Promise<ReleaseOutcome | undefined> {
-    if (request.park === true) {
-      const hold = await this.#park(records, met, signal);
-      return hold && { outcome: "parked", hold };
-    }
-    const beside = this.#beside;
-    if (beside !== undefined) await this.#call(() => beside.withdraw(records, met.hold, signal), signal);
-    if (!(await this.#free(records, request, met.object, signal))) return undefined;
-    this.#recent.delete(met.hold.version);
-    return { outcome: "released" };
-  }
-
-  /** Who writes without a node of its own leaves the mark of the node that wrote last. */
-  #amended(records: Records, { hold, object }: Found, { to, users, note }: AmendRequest): HeldObject {
-    const next = { ...hold, ...(to && { owner: to }), ...(users && { users }), ...(note && { note }) };
-    const node = object.metadata.labels?.[nodeLabelName];
-    return rewritten(object, records.make(next, this.#options.node ?? node));
   }
 
   /** One guarded write. Undefined: it has changed since, or is gone. */
