@@ -21,11 +21,13 @@ export interface ListedHold extends RecordedHold {
   readonly unreadable?: undefined;
 }
 
-export interface UnreadableHold {
+interface UnreadableHold {
   /** A sentence: which object, what is wrong, what to do. */
   readonly unreadable: string;
   readonly object: HeldObject;
 }
+
+type Listed = ListedHold | UnreadableHold;
 
 export interface HeldObjectsOptions {
   /** Absent: of all namespaces. */
@@ -42,10 +44,7 @@ export interface HeldObjectsOptions {
   readonly signal?: AbortSignal;
 }
 
-export async function* listHolds(
-  client: KubeClient,
-  options: HeldObjectsOptions = {},
-): AsyncIterable<ListedHold | UnreadableHold> {
+export async function* listHolds(client: KubeClient, options: HeldObjectsOptions = {}): AsyncIterable<Listed> {
   const { namespace, signal, resourceVersion } = options;
   const old = resourceVersion && { resourceVersion, pageSize: 0 };
   const scope = { namespace, signal, labelSelector: selectorOf(options), ...old };
@@ -57,17 +56,17 @@ export async function* listHolds(
 }
 
 /** Readings of frozen objects of caches, which pools and claims share: 10,000 cost half a second each time. */
-const readings = new WeakMap<HeldObject, readonly (ListedHold | UnreadableHold)[]>();
+const readings = new WeakMap<HeldObject, readonly Listed[]>();
 
 /** What one object says. Nothing for the alias of another (docs/objects.md): the other says it. */
-export function readHeld(object: HeldObject): readonly (ListedHold | UnreadableHold)[] {
+export function readHeld(object: HeldObject): readonly Listed[] {
   const reading = readings.get(object) ?? readAnew(object);
   // Caches freeze all of an object; one that is frozen outside only could still change within.
   if ([object, object.metadata, object.spec].every(Object.isFrozen)) readings.set(object, reading);
   return reading;
 }
 
-function readAnew(object: HeldObject): readonly (ListedHold | UnreadableHold)[] {
+function readAnew(object: HeldObject): readonly Listed[] {
   const { metadata } = object;
   if (metadata.annotations?.[aliasAnnotation] !== undefined) return [];
   const cooling = coolingOf(metadata);

@@ -101,13 +101,9 @@ function within({ accepted, refused }: Wishes, isCut: (wish: Wish) => boolean, r
   const isTrusted = ({ uses }: Wish) => rules.trusted.has(namespaceOf(uses[0]!.definition));
   const isAccepted = new Set(accepted);
   const heard = refused.filter(({ reason }) => reason !== "NotTrusted" && reason !== "TooMany");
-  const ranked = [...accepted, ...heard.map(({ wish }) => wish)].toSorted(
-    (a, b) =>
-      Number(isCut(b)) - Number(isCut(a)) ||
-      Number(isAccepted.has(b)) - Number(isAccepted.has(a)) ||
-      Number(isTrusted(b)) - Number(isTrusted(a)) ||
-      compareAge(a.uses[0]!, b.uses[0]!),
-  );
+  const rankOf = (wish: Wish) => 4 * Number(isCut(wish)) + 2 * Number(isAccepted.has(wish)) + Number(isTrusted(wish));
+  const all = [...accepted, ...heard.map(({ wish }) => wish)];
+  const ranked = all.toSorted((a, b) => rankOf(b) - rankOf(a) || compareAge(a.uses[0]!, b.uses[0]!));
   let inAll = 0;
   let untrusted = 0;
   for (const wish of ranked) {
@@ -123,10 +119,10 @@ function within({ accepted, refused }: Wishes, isCut: (wish: Wish) => boolean, r
       untrusted += more;
     } else excess.set(wish.key, { wish, ...objection });
   }
-  const all = [...refused.filter(({ wish }) => !excess.has(wish.key)), ...excess.values()];
+  const kept = refused.filter(({ wish }) => !excess.has(wish.key));
   return {
     accepted: accepted.filter(({ key }) => !excess.has(key)),
-    refused: all.map((each) => ({ ...each, why: shortened(each.why, longestWhy) })),
+    refused: [...kept, ...excess.values()].map((each) => ({ ...each, why: shortened(each.why, longestWhy) })),
   };
 }
 
@@ -274,10 +270,8 @@ function settleRanges(wishes: readonly Wish[], isCut: (wish: Wish) => boolean): 
 /** Some definition lacks a range that another has, and has one that the other lacks. */
 function rangeDisagreement(family: readonly Wish[]): string | undefined {
   if (family.length < 2 || family[0]!.network === "") return undefined;
-  const byDefinition = Map.groupBy(
-    family.flatMap(({ uses }) => uses),
-    ({ definition }) => definition.key,
-  );
+  const all = family.flatMap(({ uses }) => uses);
+  const byDefinition = Map.groupBy(all, ({ definition }) => definition.key);
   const lists = Array.from(byDefinition.values(), (uses) => new Set(uses.map(({ range }) => `${range.prefix}`)));
   const longest = lists.reduce((a, b) => (b.size > a.size ? b : a));
   // Lists that are all parts of the longest one are no disagreement.
@@ -288,8 +282,7 @@ function rangeDisagreement(family: readonly Wish[]): string | undefined {
 
 function overlapWords(wish: Wish, other: Wish): string {
   const network = wish.network === "" ? "without network_name" : `of the network ${JSON.stringify(wish.network)}`;
-  return (
-    `The sliced range ${wish.range} of ${namesOf(wish.uses)} overlaps ${other.range} of ${namesOf(other.uses)}, both ${network}: ` +
-    "it gets no slices. Give it a range of its own, the very same range, or another network_name."
-  );
+  const what = `The sliced range ${wish.range} of ${namesOf(wish.uses)} overlaps ${other.range} of ${namesOf(other.uses)}`;
+  const remedy = "Give it a range of its own, the very same range, or another network_name.";
+  return `${what}, both ${network}: it gets no slices. ${remedy}`;
 }
