@@ -1,23 +1,20 @@
-// `holdfast check`, `pools` and `who`, put together: a connection, one snapshot, and what is asked of it.
+// `holdfast check`, put together: a connection, two snapshots, and what does not fit together.
 import { examine } from "../src/check/examine.ts";
 import { examineClaims } from "../src/check/examine/claims.ts";
-import { type PoolRow, poolRows } from "../src/check/pool-table.ts";
 import { repairClaims, repairedAddresses } from "../src/check/repair-claims.ts";
 import { repair } from "../src/check/repair.ts";
-import { readSnapshot, type Snapshot } from "../src/check/snapshot.ts";
-import { type Answer, type Asked, whoHolds } from "../src/check/who.ts";
+import { readSnapshot } from "../src/check/snapshot.ts";
 import { SnapshotIndex } from "../src/claims/moves/snapshot-index.ts";
 import { readClaims } from "../src/claims/moves/snapshot.ts";
 import type { CheckedFinding, CheckOptions } from "../src/cli/check.ts";
-import type { LookOptions } from "../src/cli/cluster-command.ts";
 import { examineCoexistence, readCoexistence } from "../src/cli/coexistence-word.ts";
+import { connected } from "../src/cli/connection.ts";
 import { fetchState, readState } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { defaultUpstreamNamespaces } from "../src/ledger/coexistence/upstream.ts";
 import { ReservationLedger } from "../src/ledger/reservation/reservation-ledger.ts";
 import { defaultLimits } from "../src/pools/leaks/judge.ts";
-import { connected } from "./connected.ts";
 
 export async function check(options: CheckOptions): Promise<readonly CheckedFinding[]> {
   return connected(options, async (client, signal) => {
@@ -49,12 +46,12 @@ async function checkPools(
   ofClaims: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<readonly CheckedFinding[]> {
-  const snapshot = await snapshotOf(client, options, signal);
+  const { systemNamespace, observeMs, cooldownMs, allowMassRelease } = options;
+  const snapshot = await readSnapshot({ client, systemNamespace, now: Date.now, signal });
   const findings = examine(snapshot).filter(
     ({ repair: what }) => what?.repair !== "take" || !ofClaims.has(`${what.request.domain} ${what.request.address}`),
   );
   if (!options.repair) return findings;
-  const { systemNamespace, observeMs, cooldownMs, allowMassRelease } = options;
   const { coexistence, paused } = readState(await fetchState(client, { namespace: systemNamespace, signal }));
   const ledgerOf = ledgersOf(client, () => coexistence);
   const limits = { ...defaultLimits, observeMs };
@@ -80,16 +77,4 @@ function withRepair(finding: CheckedFinding, done: { isDone: boolean; words: str
 function ledgersOf(client: KubeClient, coexistence: () => boolean = () => false) {
   return (namespace: string, node = "") =>
     new ReservationLedger({ client, namespace, node, now: Date.now, coexistence });
-}
-
-export async function pools(options: LookOptions): Promise<readonly PoolRow[]> {
-  return connected(options, async (client, signal) => poolRows(await snapshotOf(client, options, signal)));
-}
-
-export async function who(options: LookOptions, asked: Asked): Promise<readonly Answer[]> {
-  return connected(options, async (client, signal) => whoHolds(await snapshotOf(client, options, signal), asked));
-}
-
-function snapshotOf(client: KubeClient, { systemNamespace }: LookOptions, signal: AbortSignal): Promise<Snapshot> {
-  return readSnapshot({ client, systemNamespace, now: Date.now, signal });
 }

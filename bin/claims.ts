@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 
 import { claimDetails } from "../src/check/claims/detail.ts";
 import { claimRows } from "../src/check/claims/table.ts";
+import { describeStep, installClaimDefinition } from "../src/claims/crd.ts";
 import { planAdoption } from "../src/claims/moves/adopt.ts";
 import { ClaimsError } from "../src/claims/moves/claims-error.ts";
 import { planFile, exportClaims, parseExport } from "../src/claims/moves/export.ts";
@@ -11,17 +12,18 @@ import type { MoveDecision } from "../src/claims/moves/move.ts";
 import { SnapshotIndex } from "../src/claims/moves/snapshot-index.ts";
 import { readClaims } from "../src/claims/moves/snapshot.ts";
 import { planTakeover, refuseBeside } from "../src/claims/moves/takeover.ts";
+import { releaseFinalizers } from "../src/claims/uninstall.ts";
 import type { Adopt, AdoptRequest } from "../src/cli/adopt.ts";
-import type { ClaimsSetup } from "../src/cli/claims-setup.ts";
 import type { Claims, ClaimsRequest } from "../src/cli/claims.ts";
+import { connected } from "../src/cli/connection.ts";
 import type { Output } from "../src/cli/program.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
+import { controllerLease } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { ReservationLedger } from "../src/ledger/reservation/reservation-ledger.ts";
-import { connected } from "./connected.ts";
 
-export const claims: Omit<Claims, keyof ClaimsSetup> = {
+export const claims: Claims = {
   list: (request) =>
     looking(request, (books) => ({ rows: claimRows(books, request), details: claimDetails(books, request) })),
   export: (request) => looking(request, exportClaims),
@@ -29,6 +31,16 @@ export const claims: Omit<Claims, keyof ClaimsSetup> = {
     moving(request, output, (books) => {
       refuseBeside(books, { beside: request.beside || request.dryRun });
       return planTakeover(books);
+    }),
+  installCrd: (request, output) =>
+    connected(request, async (client, signal) => {
+      const { dryRun } = request;
+      output.line(describeStep(await installClaimDefinition({ client, dryRun, signal }), dryRun));
+    }),
+  releaseFinalizers: (request, output) =>
+    connected(request, async (client, signal) => {
+      const say = (line: string) => output.line(line);
+      await releaseFinalizers({ ...request, client, clock: realClock, leaderLease: controllerLease, say, signal });
     }),
 };
 

@@ -3,8 +3,8 @@ import { hostname, userInfo } from "node:os";
 
 import { awaitWord, readCoexistence, writeWord } from "../src/cli/coexistence-word.ts";
 import type { Coexistence } from "../src/cli/coexistence.ts";
+import { connected } from "../src/cli/connection.ts";
 import { realClock as clock } from "../src/kube/clock.ts";
-import { connected } from "./connected.ts";
 
 export const coexistence: Coexistence = {
   status: (options) => connected(options, (client, signal) => readCoexistence({ client, clock, signal }, options)),

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 
 import { Registry } from "prom-client";
 
-import { clusterConfig } from "../src/cli/connection.ts";
+import { clusterConfig, stopSignal } from "../src/cli/connection.ts";
 import type { ControllerOptions } from "../src/cli/controller.ts";
 import { controllerLease } from "../src/cluster/state.ts";
 import { assembleController } from "../src/controller/controller.ts";
@@ -64,10 +64,4 @@ export async function controller(options: ControllerOptions): Promise<void> {
     ...(options.leaderElect && { election: { identity: instance, onChange } }),
     onListen: (what, port) => log.info("listening", { what, port }),
   });
-}
-
-function stopSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
-  return stop.signal;
 }

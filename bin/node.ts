@@ -1,7 +1,7 @@
 // `holdfast node`, put together: connection, metrics, the kernel's part, and the daemon.
 import { Registry } from "prom-client";
 
-import { clusterConfig } from "../src/cli/connection.ts";
+import { clusterConfig, stopSignal } from "../src/cli/connection.ts";
 import type { NodeOptions } from "../src/cli/node.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
 import type { CallReport } from "../src/kube/call.ts";
@@ -51,10 +51,4 @@ export async function node(options: NodeOptions): Promise<void> {
     if (error instanceof JournalError) throw new UsageError(error.message, 1, { cause: error });
     throw error;
   }
-}
-
-function stopSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
-  return stop.signal;
 }

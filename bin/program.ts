@@ -20,8 +20,8 @@ process.exitCode = await run(
       list: async (...given) => (await import("./claims.ts")).claims.list(...given),
       export: async (...given) => (await import("./claims.ts")).claims.export(...given),
       takeover: async (...given) => (await import("./claims.ts")).claims.takeover(...given),
-      installCrd: async (...given) => (await import("./claims-setup.ts")).installCrd(...given),
-      releaseFinalizers: async (...given) => (await import("./claims-setup.ts")).releaseFinalizers(...given),
+      installCrd: async (...given) => (await import("./claims.ts")).claims.installCrd(...given),
+      releaseFinalizers: async (...given) => (await import("./claims.ts")).claims.releaseFinalizers(...given),
     },
     coexistence: {
       status: async (...given) => (await import("./coexistence.ts")).coexistence.status(...given),
@@ -35,13 +35,13 @@ process.exitCode = await run(
       rollback: async (...given) => (await import("./transfer.ts")).migrate.rollback(...given),
     },
     node: async (options) => (await import("./node.ts")).node(options),
-    pools: async (options) => (await import("./check.ts")).pools(options),
+    pools: async (options) => (await import("./look.ts")).pools(options),
     shims: async (options) => (await import("./shims.ts")).shims(options),
     slices: {
       list: async (...given) => (await import("./slices.ts")).list(...given),
       release: async (...given) => (await import("./slices.ts")).release(...given),
     },
     up: async (options, output) => (await import("./up.ts")).up(options, output),
-    who: async (options, asked) => (await import("./check.ts")).who(options, asked),
+    who: async (options, asked) => (await import("./look.ts")).who(options, asked),
   },
 );

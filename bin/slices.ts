@@ -4,10 +4,10 @@ import { hostname, userInfo } from "node:os";
 import { releaseNode } from "../src/check/slices/release-node.ts";
 import { readSlices } from "../src/check/slices/snapshot.ts";
 import { rangeTables } from "../src/check/slices/table.ts";
+import { connected } from "../src/cli/connection.ts";
 import type { ListSlices, ReleaseSlices } from "../src/cli/slices.ts";
 import { controllerLease } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
-import { connected } from "./connected.ts";
 
 export const list: ListSlices = (options) =>
   connected(options, async (client, signal) => {

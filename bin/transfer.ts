@@ -3,15 +3,13 @@ import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { ConnectionOptions } from "../src/cli/cluster-command.ts";
-import { connectTo } from "../src/cli/connection.ts";
+import { connected } from "../src/cli/connection.ts";
 import type { Import, ImportRequest } from "../src/cli/import.ts";
 import type { ApplyRequest, Migrate, MigrateRequest, PlanRequest, RollbackRequest } from "../src/cli/migrate.ts";
 import type { Output } from "../src/cli/program.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
 import { fetchState, readState } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
-import { ApiError } from "../src/kube/errors.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { apply } from "../src/transfer/apply.ts";
 import { TransferError } from "../src/transfer/error.ts";
@@ -83,25 +81,6 @@ function readFolder(folder: string): HostLocalFile[] {
       1,
       { cause: error },
     );
-  }
-}
-
-/** What is refused is told in a sentence, without a stack; so is what the API server answers. */
-async function connected(
-  request: ConnectionOptions,
-  work: (client: KubeClient, signal: AbortSignal) => Promise<void>,
-): Promise<void> {
-  await using connection = await connectTo(request, "holdfast migrate");
-  const stop = new AbortController();
-  const onSignal = () => stop.abort(new TransferError("changed", "It was called off."));
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, onSignal);
-  try {
-    await work(connection.client, stop.signal);
-  } catch (error) {
-    if (!(error instanceof TransferError || error instanceof ApiError)) throw error;
-    throw new UsageError(error.message, 1, { cause: error });
-  } finally {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, onSignal);
   }
 }
 

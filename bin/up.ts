@@ -9,6 +9,7 @@ import { networkAttachmentDefinitionCrd } from "../src/api/network-attachment-de
 import { type Api, openApi } from "../src/apiserver/api.ts";
 import { serve, type Served } from "../src/apiserver/serve/server.ts";
 import { installClaimDefinition } from "../src/claims/crd.ts";
+import { stopSignal } from "../src/cli/connection.ts";
 import type { Output } from "../src/cli/program.ts";
 import type { UpOptions } from "../src/cli/up.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
@@ -89,12 +90,6 @@ const listenErrors: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: "is no address of this machine",
   EACCES: "needs more rights",
 };
-
-function stopSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stop.abort());
-  return stop.signal;
-}
 
 const namespaces = defineResource({
   group: "",

@@ -9,7 +9,7 @@ import { planMirror } from "../pools/mirror/mirror.ts";
 import { totalsOf } from "../pools/mirror/pool-status.ts";
 import { usefulIn, usesOfPool } from "../pools/networks.ts";
 import type { SlicePoolView } from "./slices/slice-view.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { LedgerSnapshot } from "./snapshot.ts";
 
 export interface PoolRow {
   readonly namespace: string;
@@ -24,11 +24,11 @@ export interface PoolRow {
   readonly sliceSize?: string;
 }
 
-export function poolRows(snapshot: Snapshot): PoolRow[] {
+export function poolRows(snapshot: LedgerSnapshot): PoolRow[] {
   return [...sharedRows(snapshot), ...snapshot.slices.pools.map((pool) => slicedRow(snapshot, pool))];
 }
 
-function sharedRows({ pools, held, index, networks }: Snapshot): PoolRow[] {
+function sharedRows({ pools, held, index, networks }: LedgerSnapshot): PoolRow[] {
   const ofPool = membersOf(held, index);
   return pools.map(({ pool, range }) => {
     const members = ofPool.get(range.key) ?? [];
@@ -49,7 +49,7 @@ function sharedRows({ pools, held, index, networks }: Snapshot): PoolRow[] {
 }
 
 /** All slices of a range as one: used is what nodes hold in them, and what is held beside them, as the floating part. */
-function slicedRow({ slices, held, networks }: Snapshot, pool: SlicePoolView): PoolRow {
+function slicedRow({ slices, held, networks }: LedgerSnapshot, pool: SlicePoolView): PoolRow {
   const own = slices.slices.filter((slice) => slice.namespace === pool.namespace && slice.pool === pool.name);
   const told = slices.sliced.ranges.find((each) => each.namespace === pool.namespace && each.pool === pool.name);
   const network = told?.network ?? own[0]?.network ?? "";

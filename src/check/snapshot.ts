@@ -9,7 +9,6 @@ import { fetchState } from "../cluster/state.ts";
 import { listServed } from "../kube/look-up.ts";
 import { keyOf, type KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { listHolds } from "../ledger/reservation/list-holds.ts";
 import { heldOf } from "../pools/caches.ts";
 import { PoolIndex, type PoolRange, poolRangeOf } from "../pools/membership.ts";
@@ -18,7 +17,8 @@ import { trimPod } from "../pools/pod-trim.ts";
 import type { PoolHold } from "../pools/pool-hold.ts";
 import { readSlices, sliceSelector, type SlicesOptions, type SlicesSnapshot } from "./slices/snapshot.ts";
 
-export interface Snapshot {
+/** What is handed out, and to whom: all that `pools` and `who` ask. */
+export interface LedgerSnapshot {
   readonly systemNamespace: string;
   readonly nowMs: number;
   /** holdfast-state; undefined: there is none. */
@@ -27,9 +27,6 @@ export interface Snapshot {
   /** Shared ones: the pool of a node's slice is in `slices`. */
   readonly pools: readonly { readonly pool: IPPool; readonly range: PoolRange }[];
   readonly index: PoolIndex;
-  readonly pods: ReadonlyMap<string, kinds.Pod>;
-  readonly nodes: readonly kinds.Node[];
-  readonly statefulSets: ReadonlyMap<string, kinds.StatefulSet>;
   /** Key: UID. Read after the holds: who has a hold by then had its claim before. */
   readonly claims: ReadonlyMap<string, Pick<kinds.StoredClaim, "metadata">>;
   readonly networks: Networks;
@@ -37,7 +34,15 @@ export interface Snapshot {
   readonly unreadable: readonly { readonly object: string; readonly why: string }[];
 }
 
-export async function readSnapshot(options: Omit<SlicesOptions, "node">): Promise<Snapshot> {
+export interface Snapshot extends LedgerSnapshot {
+  readonly pods: ReadonlyMap<string, kinds.Pod>;
+  readonly nodes: readonly kinds.Node[];
+  readonly statefulSets: ReadonlyMap<string, kinds.StatefulSet>;
+}
+
+type SnapshotOptions = Omit<SlicesOptions, "node">;
+
+export async function readLedger(options: SnapshotOptions): Promise<LedgerSnapshot> {
   const { client, systemNamespace, now, signal } = options;
   const slices = await readSlices(options);
   const unreadable: { object: string; why: string }[] = [...slices.unreadable];
@@ -46,12 +51,10 @@ export async function readSnapshot(options: Omit<SlicesOptions, "node">): Promis
     if (each.unreadable === undefined) held.push(heldOf(each));
     else unreadable.push({ object: `${each.object.kind} ${keyOf(each.object)}`, why: each.unreadable });
   }
-  const claims = await list(client, kinds.ipamClaims, signal);
-  const pools = (await list(client, kinds.ipPools, signal, `!${sliceSelector}`)).flatMap((object) =>
-    readPool(object, unreadable),
-  );
-  const definitions = await list(client, kinds.networkAttachmentDefinitions, signal);
-  const statefulSets = await list(client, kinds.statefulSets, signal);
+  const claims = await list(options, kinds.ipamClaims);
+  const shared = await list(options, kinds.ipPools, `!${sliceSelector}`);
+  const pools = shared.flatMap((object) => readPool(object, unreadable));
+  const definitions = await list(options, kinds.networkAttachmentDefinitions);
   const state = await fetchState(client, { namespace: systemNamespace, signal });
   return {
     systemNamespace,
@@ -60,13 +63,22 @@ export async function readSnapshot(options: Omit<SlicesOptions, "node">): Promis
     held,
     pools,
     index: new PoolIndex(pools.map(({ range }) => range)),
-    pods: new Map((await list(client, kinds.pods, signal)).map((pod) => [keyOf(pod), trimPod(pod)])),
-    nodes: [...slices.nodes.values()],
-    statefulSets: new Map(statefulSets.map((set) => [keyOf(set), set])),
     claims: new Map(claims.map(({ metadata }) => [metadata.uid ?? "", { metadata }])),
     networks: networksOf(definitions, poolNamespaceOf(state, systemNamespace)),
     slices,
     unreadable,
+  };
+}
+
+export async function readSnapshot(options: SnapshotOptions): Promise<Snapshot> {
+  const ledger = await readLedger(options);
+  const statefulSets = await list(options, kinds.statefulSets);
+  const pods = await list(options, kinds.pods);
+  return {
+    ...ledger,
+    pods: new Map(pods.map((pod) => [keyOf(pod), trimPod(pod)])),
+    nodes: [...ledger.slices.nodes.values()],
+    statefulSets: new Map(statefulSets.map((set) => [keyOf(set), set])),
   };
 }
 
@@ -83,9 +95,8 @@ function readPool(object: kinds.StoredPool, unreadable: { object: string; why: s
 
 /** A kind that the cluster does not have has no objects. */
 async function list<T extends KubeObject>(
-  client: KubeClient,
+  { client, signal }: SnapshotOptions,
   resource: Resource<T>,
-  signal: AbortSignal,
   labelSelector?: string,
 ): Promise<T[]> {
   return (await listServed(client, resource, { labelSelector, signal })) ?? [];

@@ -8,7 +8,7 @@ import { describeOwner, type Owner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import { describeHeld, type PoolHold } from "../pools/pool-hold.ts";
 import type { SliceView } from "./slices/slice-view.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { LedgerSnapshot } from "./snapshot.ts";
 
 export type Asked = { readonly address: Address } | { readonly namespace: string; readonly name: string };
 
@@ -42,7 +42,7 @@ export interface Answer {
   readonly why: string;
 }
 
-export function whoHolds({ held, index, slices, claims }: Snapshot, asked: Asked): Answer[] {
+export function whoHolds({ held, index, slices, claims }: LedgerSnapshot, asked: Asked): Answer[] {
   const vmOf = ({ kind, uid, namespace, name }: Owner) => {
     const claim = claims.get(uid);
     return kind === "claim" ? machineOf(claim ?? { metadata: { namespace, name } }, claim === undefined) : "";

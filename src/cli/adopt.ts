@@ -1,8 +1,7 @@
 // `holdfast adopt`: addresses of a VM's earlier life, after a restore from a backup or a move from another cluster.
 import type { Command } from "commander";
 
-import { examples } from "./claims.ts";
-import { ClusterCommand, type LookOptions } from "./cluster-command.ts";
+import { ClusterCommand, examples, type LookOptions } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 

@@ -3,8 +3,7 @@ import { Command } from "commander";
 
 import { type ClaimDetail, detailLines } from "../check/claims/detail.ts";
 import { type ClaimFilter, type ClaimRow, claimLines } from "../check/claims/table.ts";
-import { type ClaimsSetup, installCrdCommand, releaseFinalizersCommand } from "./claims-setup.ts";
-import { ClusterCommand, type LookOptions, type Printed } from "./cluster-command.ts";
+import { ClusterCommand, type ConnectionOptions, examples, type LookOptions, type Printed } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -25,12 +24,23 @@ export interface ClaimsFound {
   readonly details: readonly ClaimDetail[];
 }
 
+interface InstallCrdRequest extends ConnectionOptions {
+  readonly dryRun: boolean;
+}
+
+interface ReleaseFinalizersRequest extends LookOptions {
+  readonly dryRun: boolean;
+  readonly isConfirmed: boolean;
+}
+
 /** What bin/ wires. */
-export interface Claims extends ClaimsSetup {
+export interface Claims {
   list(request: ClaimsRequest & ClaimFilter): Promise<ClaimsFound>;
   /** The file. */
   export(request: ClaimsRequest): Promise<object>;
   takeover(request: TakeoverRequest, output: Output): Promise<void>;
+  installCrd(request: InstallCrdRequest, output: Output): Promise<void>;
+  releaseFinalizers(request: ReleaseFinalizersRequest, output: Output): Promise<void>;
 }
 
 type ListFlags = ClaimsRequest & Printed & { readonly allNamespaces: boolean };
@@ -115,7 +125,24 @@ function takeoverCommand(output: Output, claims: Claims): Command {
     .action((request: TakeoverRequest) => claims.takeover(request, output));
 }
 
-export function examples(...all: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...all.map(([line]) => line.length));
-  return ["", "Examples:", ...all.map(([line, words]) => `  ${line.padEnd(width)}  ${words}`)].join("\n");
+function installCrdCommand(output: Output, claims: Claims): Command {
+  return new ClusterCommand("install-crd")
+    .description(
+      "Give the cluster the kind IPAMClaim where it has none. One that is there is left as it is, unless it is an earlier one of ours.",
+    )
+    .option("--dry-run", "say what would be done, and write nothing", false)
+    .action((request: InstallCrdRequest) => claims.installCrd(request, output));
+}
+
+type ReleaseFlags = Omit<ReleaseFinalizersRequest, "isConfirmed"> & { readonly yes: boolean };
+
+function releaseFinalizersCommand(output: Output, claims: Claims): Command {
+  return new ClusterCommand("release-finalizers")
+    .description(
+      "Before Holdfast is removed: take our finalizer off every claim, and keep the claims with their addresses. Refuses while a controller leads.",
+    )
+    .systemNamespace("where the controller's lease is")
+    .option("--dry-run", "show which claims would be let go, and write nothing", false)
+    .option("--yes", "confirm that nothing keeps these addresses with their VMs any more", false)
+    .action(({ yes, ...flags }: ReleaseFlags) => claims.releaseFinalizers({ ...flags, isConfirmed: yes }, output));
 }

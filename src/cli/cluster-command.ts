@@ -1,6 +1,7 @@
 // A command that asks a cluster, and options whose text is read as it is parsed: numbers, times, lists. A wrong one is a UsageError that names it.
 import { Command, Option } from "commander";
 
+import { type Level, levels } from "../log/log.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface ConnectionOptions {
@@ -12,21 +13,19 @@ export interface LookOptions extends ConnectionOptions {
   readonly systemNamespace: string;
 }
 
-export class ClusterCommand extends Command {
-  constructor(name: string) {
-    super(name);
-    this.option(
-      "--kubeconfig <file>",
-      "how to reach the API server (default: in a pod its service account, else KUBECONFIG)",
-    ).option("--context <name>", "which context of the kubeconfig");
-  }
+export interface DaemonOptions extends LookOptions {
+  /** 0: a free one. */
+  readonly metricsPort: number;
+  readonly metricsHost: string;
+  readonly logLevel: Level;
+  readonly logFormat: "json" | "text";
+}
 
-  systemNamespace(description = "where pools without a namespace of their own are"): this {
-    return this.option("--system-namespace <name>", description, "kube-system");
-  }
-
+export class ReadingCommand extends Command {
   printed(): this {
-    return this.addOption(printOption());
+    return this.addOption(
+      new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"),
+    );
   }
 
   number(flag: string, description: string, max: number, standard?: number): this {
@@ -50,6 +49,33 @@ export class ClusterCommand extends Command {
   }
 }
 
+export class ClusterCommand extends ReadingCommand {
+  constructor(name: string) {
+    super(name);
+    this.option(
+      "--kubeconfig <file>",
+      "how to reach the API server (default: in a pod its service account, else KUBECONFIG)",
+    ).option("--context <name>", "which context of the kubeconfig");
+  }
+
+  systemNamespace(description = "where pools without a namespace of their own are"): this {
+    return this.option("--system-namespace <name>", description, "kube-system");
+  }
+
+  /** Of a process that stays: what it serves, and how it logs. */
+  daemon(metricsPort: number): this {
+    return this.number(
+      "--metrics-port",
+      "port of /metrics, /healthz and /readyz; 0 takes a free one",
+      65_535,
+      metricsPort,
+    )
+      .option("--metrics-host <address>", "address to serve them on", "0.0.0.0")
+      .addOption(new Option("--log-level <level>", "what to log").choices(levels).default("info"))
+      .addOption(new Option("--log-format <format>", "how to log").choices(["json", "text"]).default("json"));
+  }
+}
+
 /** A day, a week, a year: who asks for more has mistyped. */
 const units = {
   seconds: { ms: 1000, max: 86_400 },
@@ -67,10 +93,6 @@ export interface Printed {
   readonly output: "text" | "json";
 }
 
-export function printOption(): Option {
-  return new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text");
-}
-
 export function numberOf(flag: string, text: string, max: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value <= max) return value;
@@ -79,3 +101,8 @@ export function numberOf(flag: string, text: string, max: number): number {
 
 /** Of an option that may be repeated. */
 export const collected = (value: string, earlier: readonly string[]) => [...earlier, value];
+
+export function examples(...all: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...all.map(([line]) => line.length));
+  return ["", "Examples:", ...all.map(([line, words]) => `  ${line.padEnd(width)}  ${words}`)].join("\n");
+}

@@ -1,13 +1,15 @@
 // `holdfast coexistence`: the operator's word on whether whereabouts may write beside us, and what has come of it.
-import { Command, Option } from "commander";
+import { Command } from "commander";
 
 import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
-import { ClusterCommand, type ConnectionOptions, numberOf } from "./cluster-command.ts";
+import { ClusterCommand, type ConnectionOptions, type Printed } from "./cluster-command.ts";
 import { type CoexistenceOptions, type CoexistenceReport, isWhole, reportLines } from "./coexistence-word.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
-export interface WordRequest extends ConnectionOptions, CoexistenceOptions {
+type StatusOptions = ConnectionOptions & CoexistenceOptions;
+
+export interface WordRequest extends StatusOptions {
   readonly word: "on" | "off";
   /** 0: do not wait. */
   readonly timeoutMs: number;
@@ -17,7 +19,7 @@ export interface WordRequest extends ConnectionOptions, CoexistenceOptions {
 
 /** What bin/ wires. */
 export interface Coexistence {
-  readonly status: (options: ConnectionOptions & CoexistenceOptions) => Promise<CoexistenceReport>;
+  readonly status: (options: StatusOptions) => Promise<CoexistenceReport>;
   /** Writes the word, and waits for it to be in force. */
   readonly say: (request: WordRequest) => Promise<CoexistenceReport>;
 }
@@ -28,74 +30,49 @@ export function coexistenceCommand(output: Output, coexistence: Coexistence): Co
       "Whether whereabouts may hand out of the same ranges: your word, what is in force, and what it waits for.",
     )
     .addCommand(statusCommand(output, coexistence), { isDefault: true })
-    .addCommand(
-      wordCommand(
-        "on",
-        "Let whereabouts write beside us: from now on every address is also written where it looks. Start it when this command ends, not before. Slices and persistent addresses rest meanwhile.",
-        output,
-        coexistence,
-      ),
-    )
-    .addCommand(
-      wordCommand(
-        "off",
-        "End coexistence: when whereabouts is removed and silent, its pools are adopted and nothing is written for it any more.",
-        output,
-        coexistence,
-      ),
-    );
+    .addCommand(wordCommand("on", onAbout, output, coexistence))
+    .addCommand(wordCommand("off", offAbout, output, coexistence));
 }
 
-interface Flags extends ConnectionOptions {
-  readonly systemNamespace: string;
-  readonly whereaboutsNamespaces: string;
-}
+const onAbout =
+  "Let whereabouts write beside us: from now on every address is also written where it looks. Start it when this command ends, not before. Slices and persistent addresses rest meanwhile.";
+const offAbout =
+  "End coexistence: when whereabouts is removed and silent, its pools are adopted and nothing is written for it any more.";
 
-function withFlags(command: ClusterCommand): ClusterCommand {
-  return command
-    .option("--system-namespace <name>", "where pools and the shared state are", "kube-system")
-    .option(
+function commandOf(name: string, about: string): ClusterCommand {
+  return new ClusterCommand(name)
+    .description(about)
+    .systemNamespace("where pools and the shared state are")
+    .names(
       "--whereabouts-namespaces <names>",
       "where whereabouts is looked for, beside the system namespace, with commas",
-      defaultUpstreamNamespaces.join(","),
+      defaultUpstreamNamespaces,
     );
-}
-
-function optionsOf<T extends Flags>({ whereaboutsNamespaces, ...rest }: T) {
-  return { ...rest, whereaboutsNamespaces: whereaboutsNamespaces.split(",").flatMap((each) => each.trim() || []) };
 }
 
 function statusCommand(output: Output, coexistence: Coexistence): Command {
-  return withFlags(
-    new ClusterCommand("status").description(
-      "Show the word, what is in force, and signs of whereabouts. What `holdfast coexistence` does.",
-    ),
-  )
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
-    .action(async ({ output: format, ...flags }: Flags & { readonly output: "text" | "json" }) => {
-      const report = await coexistence.status(optionsOf(flags));
+  const about = "Show the word, what is in force, and signs of whereabouts. What `holdfast coexistence` does.";
+  return commandOf("status", about)
+    .printed()
+    .action(async ({ output: format, ...options }: StatusOptions & Printed) => {
+      const report = await coexistence.status(options);
       if (format === "json") output.line(JSON.stringify(report));
       else for (const line of reportLines(report)) output.line(line);
     });
 }
 
-type WordFlags = Flags & { readonly dryRun: boolean; readonly timeoutSeconds: string; readonly namespace?: string };
+type WordFlags = StatusOptions & Pick<WordRequest, "timeoutMs" | "namespace"> & { readonly dryRun: boolean };
 
 function wordCommand(word: "on" | "off", about: string, output: Output, coexistence: Coexistence): Command {
-  return withFlags(new ClusterCommand(word).description(about))
+  return commandOf(word, about)
     .option(
       "--namespace <name>",
       "where whereabouts keeps its pools, and we ours beside them; on finds it by its workloads (default: where pools are)",
     )
     .option("--dry-run", "show what is, and what the word would begin; write nothing", false)
-    .option(
-      "--timeout-seconds <number>",
-      "how long to wait until it is in force; 0: do not wait",
-      word === "on" ? "120" : "0",
-    )
-    .action(async ({ dryRun, timeoutSeconds, namespace: given, ...flags }: WordFlags) => {
-      const timeoutMs = 1000 * numberOf("--timeout-seconds", timeoutSeconds, 86_400);
-      const before = await coexistence.status(optionsOf(flags));
+    .duration("--timeout-seconds", "how long to wait until it is in force; 0: do not wait", word === "on" ? 120 : 0)
+    .action(async ({ dryRun, timeoutMs, namespace: given, ...options }: WordFlags) => {
+      const before = await coexistence.status(options);
       const namespace = given ?? (word === "on" ? found(before) : undefined);
       const place = namespace === undefined ? {} : { namespace };
       if (dryRun) {
@@ -103,7 +80,7 @@ function wordCommand(word: "on" | "off", about: string, output: Output, coexiste
         for (const line of [...reportLines(before), "", `${planned(word, before)}${moves}`]) output.line(line);
         return;
       }
-      const report = await coexistence.say({ ...optionsOf(flags), word, timeoutMs, ...place });
+      const report = await coexistence.say({ ...options, word, timeoutMs, ...place });
       for (const line of reportLines(report)) output.line(line);
       if (isWhole(report, word)) output.line(word === "on" ? "whereabouts may be started." : "Coexistence is over.");
       else if (timeoutMs > 0)

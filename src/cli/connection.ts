@@ -1,13 +1,15 @@
 // How a command reaches its cluster: the kubeconfig it was given, else the pod it runs in, else KUBECONFIG or ~/.kube/config.
-import { connect, type Connection } from "../kube/config/connect.ts";
+import { connect } from "../kube/config/connect.ts";
 import { type ClusterConfig, ConfigError } from "../kube/config/credentials.ts";
 import { loadInClusterConfig } from "../kube/config/in-cluster.ts";
 import { loadKubeconfig } from "../kube/config/kubeconfig.ts";
+import { ApiError } from "../kube/errors.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { CodedError } from "../net/coded-error.ts";
 import type { ConnectionOptions } from "./cluster-command.ts";
 import { UsageError } from "./usage-error.ts";
 
-export async function clusterConfig(options: ConnectionOptions): Promise<ClusterConfig> {
-  const { kubeconfig, context } = options;
+export async function clusterConfig({ kubeconfig, context }: ConnectionOptions): Promise<ClusterConfig> {
   try {
     if (kubeconfig === undefined && context === undefined && process.env["KUBERNETES_SERVICE_HOST"] !== undefined) {
       return await loadInClusterConfig();
@@ -19,6 +21,27 @@ export async function clusterConfig(options: ConnectionOptions): Promise<Cluster
   }
 }
 
-export async function connectTo(options: ConnectionOptions, userAgent: string): Promise<Connection> {
-  return connect(await clusterConfig(options), { userAgent });
+/** Aborts when somebody ends the process; a second time, the process ends at once. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(name, () => stop.abort(new UsageError(`it was called off (${name}).`, 1)));
+  }
+  return stop.signal;
+}
+
+/** With a connection for as long as the work takes. What the server or we refuse is told in a sentence, without a stack. */
+export async function connected<T>(
+  options: ConnectionOptions,
+  work: (client: KubeClient, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  await using connection = connect(await clusterConfig(options), { userAgent: "holdfast" });
+  try {
+    return await work(connection.client, stopSignal());
+  } catch (error) {
+    if (!(error instanceof ApiError || error instanceof CodedError)) throw error;
+    const remedy = "the cluster does not have all of our kinds: kubectl apply -f deploy/holdfast.yaml, then ask again.";
+    const isMissing = error instanceof ApiError && error.code === "not-found";
+    throw new UsageError(isMissing ? `${error.message} ${remedy}` : error.message, 1, { cause: error });
+  }
 }

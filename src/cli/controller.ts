@@ -1,20 +1,15 @@
 // `holdfast controller`: the leader of a cluster. Mirrors, free maps, the shared state, leak collection.
-import type { Command } from "commander";
-import { Option } from "commander";
+import { type Command, Option } from "commander";
 
 import { persistenceLabelName } from "../api/claims/claim-marks.ts";
 import { type GateMode, gateModes } from "../claims/leader/feature-gate.ts";
 import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
-import { type Level, levels } from "../log/log.ts";
 import { defaultCutLimits } from "../slices/ranges/consent.ts";
-import { ClusterCommand, type LookOptions } from "./cluster-command.ts";
+import { ClusterCommand, type DaemonOptions } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
-export interface ControllerOptions extends LookOptions {
+export interface ControllerOptions extends DaemonOptions {
   readonly leaderElect: boolean;
-  /** 0: a free one. */
-  readonly metricsPort: number;
-  readonly metricsHost: string;
   readonly cooldownMs: number;
   /** Between two observations of a leak. */
   readonly observeMs: number;
@@ -42,8 +37,6 @@ export interface ControllerOptions extends LookOptions {
   readonly persistentIpsLabel: boolean;
   /** Of the webhooks about launcher pods and claims; 0: a free one; undefined: they are off. */
   readonly webhookPort?: number;
-  readonly logLevel: Level;
-  readonly logFormat: "json" | "text";
 }
 
 /** Runs until it is told to stop, or loses the lease. */
@@ -56,8 +49,7 @@ export function controllerCommand(output: Output, controller: RunController): Co
     )
     .systemNamespace("where pools, the lease and the shared state are")
     .option("--no-leader-elect", "lead at once, without a lease; only where no other runs")
-    .number("--metrics-port", "port of /metrics, /healthz and /readyz; 0 takes a free one", 65_535, 9477)
-    .option("--metrics-host <address>", "address to serve them on", "0.0.0.0")
+    .daemon(9477)
     .duration("--cooldown-seconds", "how long an address that was freed rests before another gets it", 30)
     .duration("--observe-seconds", "time between the two looks that a leak takes, at least", 30)
     .duration(
@@ -132,7 +124,5 @@ export function controllerCommand(output: Output, controller: RunController): Co
       "serve the webhooks of deploy/webhooks.yaml on this port: references in launcher pods, protection of claims (default: off)",
       65_535,
     )
-    .addOption(new Option("--log-level <level>", "what to log").choices(levels).default("info"))
-    .addOption(new Option("--log-format <format>", "how to log").choices(["json", "text"]).default("json"))
     .action((options: ControllerOptions) => controller(options, output));
 }

@@ -120,7 +120,7 @@ describe("holdfast up", () => {
   ])("refuses %s %j", async (flag, value) => {
     const { code, err } = await holdfast("up", `${flag}=${value}`);
     expect(code).toBe(2);
-    expect(err.join("\n")).toContain("is no port: give 0 (a free one) to 65535");
+    expect(err.join("\n")).toContain("is no number that it takes: give 0 to 65535");
   });
 });
 

@@ -1,25 +1,18 @@
 // `holdfast node`: the daemon of one node, which the CNI plugin asks.
 import type { Command } from "commander";
-import { Option } from "commander";
 
 import { flatFileFolders } from "../cni/config/merge.ts";
-import { type Level, levels } from "../log/log.ts";
-import { ClusterCommand, type LookOptions } from "./cluster-command.ts";
+import { ClusterCommand, type DaemonOptions } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
-export interface NodeOptions extends LookOptions {
+export interface NodeOptions extends DaemonOptions {
   readonly nodeName: string;
   readonly socket: string;
   readonly state: string;
   readonly namespaceIsolation: boolean;
   readonly globalNamespaces: readonly string[];
   readonly configurationFolders: readonly string[];
-  /** 0: a free one. */
-  readonly metricsPort: number;
-  readonly metricsHost: string;
-  readonly logLevel: Level;
-  readonly logFormat: "json" | "text";
   readonly cooldownMs: number;
   /** How long it hands out of its slices without hearing from the API server. */
   readonly sliceAuthorityMs: number;
@@ -54,10 +47,7 @@ export function nodeCommand(output: Output, node: RunNode): Command {
       "below which a network's configuration_path may name a file, with commas",
       flatFileFolders,
     )
-    .number("--metrics-port", "port of /metrics, /healthz and /readyz; 0 takes a free one", 65_535, 9465)
-    .option("--metrics-host <address>", "address to serve them on", "0.0.0.0")
-    .addOption(new Option("--log-level <level>", "what to log").choices(levels).default("info"))
-    .addOption(new Option("--log-format <format>", "how to log").choices(["json", "text"]).default("json"))
+    .daemon(9465)
     .duration("--cooldown-seconds", "how long an address that was freed rests before another gets it", 30, 31_536_000)
     .duration(
       "--slice-authority-hours",

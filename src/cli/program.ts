@@ -1,24 +1,21 @@
-// The command tree of ./holdfast.
+// The command tree of ./holdfast. A command is read when it is asked for: one needs a third of the modules that all of them need.
 import { Command, CommanderError } from "commander";
 
 import type { ShimSource } from "../cni/shim/install/install.ts";
 import { asError } from "../kube/abort.ts";
-import { type Adopt, adoptCommand } from "./adopt.ts";
-import { type Check, checkCommand } from "./check.ts";
-import { type Claims, claimsCommand } from "./claims.ts";
-import { cniCommand } from "./cni.ts";
-import { type Coexistence, coexistenceCommand } from "./coexistence.ts";
-import { controllerCommand, type RunController } from "./controller.ts";
-import { explainCommand } from "./explain.ts";
-import { type Import, importCommand } from "./import.ts";
-import { type Migrate, migrateCommand } from "./migrate.ts";
-import { nodeCommand, type RunNode } from "./node.ts";
-import { type ListPools, poolsCommand } from "./pools.ts";
-import { type Slices, slicesCommand } from "./slices.ts";
-import { tourCommand } from "./tour.ts";
-import { upCommand, type Up } from "./up.ts";
+import type { Adopt } from "./adopt.ts";
+import type { Check } from "./check.ts";
+import type { Claims } from "./claims.ts";
+import type { Coexistence } from "./coexistence.ts";
+import type { RunController } from "./controller.ts";
+import type { Import } from "./import.ts";
+import type { Migrate } from "./migrate.ts";
+import type { RunNode } from "./node.ts";
+import type { ListPools } from "./pools.ts";
+import type { Slices } from "./slices.ts";
+import type { Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
-import { type Who, whoCommand } from "./who.ts";
+import type { Who } from "./who.ts";
 
 const version = "0.1.0";
 
@@ -45,28 +42,38 @@ export interface Wiring {
   readonly who: Who;
 }
 
-export function program(output: Output, wiring: Wiring): Command {
-  return new Command("holdfast")
+type Maker = (output: Output, wiring: Wiring) => Promise<Command>;
+
+const commands: Readonly<Record<string, Maker>> = {
+  adopt: async (output, { adopt }) => (await import("./adopt.ts")).adoptCommand(output, adopt),
+  check: async (output, { check }) => (await import("./check.ts")).checkCommand(output, check),
+  claims: async (output, { claims }) => (await import("./claims.ts")).claimsCommand(output, claims),
+  cni: async (output, { shims }) => (await import("./cni.ts")).cniCommand(output, shims),
+  coexistence: async (output, wiring) =>
+    (await import("./coexistence.ts")).coexistenceCommand(output, wiring.coexistence),
+  controller: async (output, wiring) => (await import("./controller.ts")).controllerCommand(output, wiring.controller),
+  explain: async (output) => (await import("./explain.ts")).explainCommand(output),
+  import: async (output, wiring) => (await import("./import.ts")).importCommand(output, wiring.import),
+  migrate: async (output, { migrate }) => (await import("./migrate.ts")).migrateCommand(output, migrate),
+  node: async (output, { node }) => (await import("./node.ts")).nodeCommand(output, node),
+  pools: async (output, { pools }) => (await import("./pools.ts")).poolsCommand(output, pools),
+  slices: async (output, { slices }) => (await import("./slices.ts")).slicesCommand(output, slices),
+  tour: async (output) => (await import("./tour.ts")).tourCommand(output),
+  up: async (output, { up }) => (await import("./up.ts")).upCommand(output, up),
+  who: async (output, { who }) => (await import("./who.ts")).whoCommand(output, who),
+};
+
+/** With the command of this name alone, whose modules are all that is read; with all where none has it. */
+export async function program(output: Output, wiring: Wiring, name = ""): Promise<Command> {
+  const top = new Command("holdfast")
     .description("IP addresses for Kubernetes pods and KubeVirt virtual machines that stay with their owner.")
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "say what a command does and what it takes")
     .helpCommand(false)
-    .showHelpAfterError("(holdfast --help lists the commands)")
-    .addCommand(adoptCommand(output, wiring.adopt))
-    .addCommand(checkCommand(output, wiring.check))
-    .addCommand(claimsCommand(output, wiring.claims))
-    .addCommand(cniCommand(output, wiring.shims))
-    .addCommand(coexistenceCommand(output, wiring.coexistence))
-    .addCommand(controllerCommand(output, wiring.controller))
-    .addCommand(explainCommand(output))
-    .addCommand(importCommand(output, wiring.import))
-    .addCommand(migrateCommand(output, wiring.migrate))
-    .addCommand(nodeCommand(output, wiring.node))
-    .addCommand(poolsCommand(output, wiring.pools))
-    .addCommand(slicesCommand(output, wiring.slices))
-    .addCommand(tourCommand(output))
-    .addCommand(upCommand(output, wiring.up))
-    .addCommand(whoCommand(output, wiring.who));
+    .showHelpAfterError("(holdfast --help lists the commands)");
+  const makers = Object.hasOwn(commands, name) ? [commands[name]!] : Object.values(commands);
+  for (const made of await Promise.all(makers.map((make) => make(output, wiring)))) top.addCommand(made);
+  return top;
 }
 
 /** Runs one command line. The result is the exit code: 0 done, 1 refused or failed, 2 wrong usage. */
@@ -77,7 +84,7 @@ export async function run(
   wiring: Wiring,
 ): Promise<number> {
   try {
-    const top = program(output, wiring);
+    const top = await program(output, wiring, argv[0]);
     for (const command of withAllBelow(top)) {
       command.exitOverride().configureOutput({
         writeOut: (text) => output.line(text.trimEnd()),

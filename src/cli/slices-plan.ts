@@ -1,5 +1,5 @@
 // `holdfast slices plan`: what a range can carry before anyone applies it. Needs no cluster.
-import { Command } from "commander";
+import type { Command } from "commander";
 
 import { countOf } from "../api/fields.ts";
 import { parseIpamConfig } from "../cni/config/ipam-config.ts";
@@ -10,39 +10,38 @@ import { reservationsOf, usableOf } from "../ipam/definition.ts";
 import { difference, type IntervalSet } from "../net/interval-set.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { capacityOf, objectBytesMax, type SizingPlan, sizeFor } from "../slices/plan/capacity.ts";
-import { collected, numberOf, printOption } from "./cluster-command.ts";
+import { collected, numberOf, type Printed, ReadingCommand } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
-interface Flags {
+interface Flags extends Printed {
   readonly range: string;
   readonly size: string;
-  readonly nodes: string;
+  readonly nodes: number;
   readonly floating?: string;
   readonly start?: string;
   readonly end?: string;
   readonly exclude: readonly string[];
   readonly l3: boolean;
-  readonly output: "text" | "json";
 }
 
 /** Kubernetes carries 5,000; who asks for more than a million has mistyped. */
 const nodesMax = 1_000_000;
 
 export function planCommand(output: Output): Command {
-  return new Command("plan")
+  return new ReadingCommand("plan")
     .description(
       "Compute what a range carries when it is cut into slices. Needs no cluster. Exit code 1: it does not fit.",
     )
     .requiredOption("--range <cidr>", "the range, as in the configuration: 10.0.0.0/8, or 10.0.0.10-10.0.3.250/16")
     .requiredOption("--size <length>", "node_slice_size: the prefix length of a slice, /22")
-    .requiredOption("--nodes <number>", "how many nodes there will be")
+    .requiredOption("--nodes <number>", "how many nodes there will be", (text) => numberOf("--nodes", text, nodesMax))
     .option("--floating <length>", "floating_slice_size: the part that belongs to no node, /20")
     .option("--start <address>", "range_start: lowest address to hand out")
     .option("--end <address>", "range_end: highest address to hand out")
     .option("--exclude <block>", "address, CIDR or A-B that is never handed out (repeat it for more)", collected, [])
     .option("--l3", "the first and the last address of the network are usable (enable_l3)", false)
-    .addOption(printOption())
+    .printed()
     .action((flags: Flags) => plan(flags, output));
 }
 
@@ -78,7 +77,6 @@ function questionOf({ range, size, floating, start, end, exclude, l3, nodes }: F
     exclude,
     enable_l3: l3,
   };
-  const count = numberOf("--nodes", nodes, nodesMax);
   try {
     const { config } = parseIpamConfig(
       parseNetwork(JSON.stringify({ cniVersion: "1.0.0", name: "plan", type: "bridge", ipam })),
@@ -94,7 +92,7 @@ function questionOf({ range, size, floating, start, end, exclude, l3, nodes }: F
       sliceLength: parsed.sliceLength,
       floatingLength: parsed.floatingLength,
       useful: difference(usable === undefined ? [] : [usable], kept),
-      nodes: count,
+      nodes,
     };
   } catch (error) {
     if (error instanceof CniError) throw new UsageError(error.message, 2, { cause: error });

@@ -6,8 +6,8 @@ import { program, type Wiring } from "../../src/cli/program.ts";
 /** Help runs no command. */
 const nothing = {} as Wiring;
 
-export function commandReference(): string {
-  const top = program({ line() {} }, nothing);
+export async function commandReference(): Promise<string> {
+  const top = await program({ line() {} }, nothing);
   const pages = [top, ...allCommands(top)].map((command) => {
     command.configureHelp({ helpWidth: 110 });
     return `## \`${pathOf(command)}\`\n\n\`\`\`\n${command.helpInformation().trim()}\n\`\`\``;

@@ -7,7 +7,7 @@ import { replaceSection } from "./section.ts";
 export interface Generator {
   /** Path below the checkout. */
   readonly file: string;
-  readonly render: (current: string) => string;
+  readonly render: (current: string) => string | Promise<string>;
 }
 
 export const generators: readonly Generator[] = [

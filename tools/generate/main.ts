@@ -10,7 +10,7 @@ let stale = 0;
 for (const { file, render } of generators) {
   const path = join(root, file);
   const current = readText(path);
-  const wanted = render(current);
+  const wanted = await render(current);
   if (wanted === current) continue;
   stale += 1;
   if (checkOnly) console.error(`${file} is out of date`);
