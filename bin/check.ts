@@ -1,11 +1,9 @@
 // `holdfast check`, put together: a connection, two snapshots, and what does not fit together.
 import { examine } from "../src/check/examine.ts";
 import { examineClaims } from "../src/check/examine/claims.ts";
-import { repairClaims, repairedAddresses } from "../src/check/repair-claims.ts";
-import { repair } from "../src/check/repair.ts";
+import { repair, repairClaims, repairedAddresses } from "../src/check/repair.ts";
 import { readSnapshot } from "../src/check/snapshot.ts";
-import { SnapshotIndex } from "../src/claims/moves/snapshot-index.ts";
-import { readClaims } from "../src/claims/moves/snapshot.ts";
+import { readClaims, SnapshotIndex } from "../src/claims/moves/snapshot.ts";
 import type { CheckedFinding, CheckOptions } from "../src/cli/check.ts";
 import { examineCoexistence, readCoexistence } from "../src/cli/coexistence-word.ts";
 import { connected } from "../src/cli/connection.ts";
@@ -49,7 +47,7 @@ async function checkPools(
   const { systemNamespace, observeMs, cooldownMs, allowMassRelease } = options;
   const snapshot = await readSnapshot({ client, systemNamespace, now: Date.now, signal });
   const findings = examine(snapshot).filter(
-    ({ repair: what }) => what?.repair !== "take" || !ofClaims.has(`${what.request.domain} ${what.request.address}`),
+    ({ repair: what }) => what?.kind !== "take" || !ofClaims.has(`${what.request.domain} ${what.request.address}`),
   );
   if (!options.repair) return findings;
   const { coexistence, paused } = readState(await fetchState(client, { namespace: systemNamespace, signal }));

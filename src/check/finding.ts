@@ -67,18 +67,18 @@ type FindingCode =
 /** What --repair does about it; what has none is for a person. */
 export type Repair =
   | {
-      readonly repair: "take";
+      readonly kind: "take";
       readonly namespace: string;
       /** Where the pod runs: whose daemon would have written it. */
       readonly node: string;
       readonly request: TakeRequest;
     }
-  | { readonly repair: "free"; readonly held: PoolHold }
-  | { readonly repair: "delete-cooled"; readonly held: PoolHold }
-  | { readonly repair: "entries"; readonly pool: string; readonly changes: readonly EntryChange[] }
-  | { readonly repair: "adopt"; readonly pool: string }
-  /** Done by repair-claims.ts, before what pods use is held. */
-  | { readonly repair: "hold-for-claim"; readonly move: Move };
+  | { readonly kind: "free"; readonly held: PoolHold }
+  | { readonly kind: "delete-cooled"; readonly held: PoolHold }
+  | { readonly kind: "entries"; readonly pool: string; readonly changes: readonly EntryChange[] }
+  | { readonly kind: "adopt"; readonly pool: string }
+  /** Done by `repairClaims`, before what pods use is held. */
+  | { readonly kind: "hold-for-claim"; readonly move: Move };
 
 /** The first few by name, the rest by number: a list in a sentence. */
 export function named(keys: readonly string[]): string {
@@ -87,6 +87,12 @@ export function named(keys: readonly string[]): string {
 }
 
 const namedMax = 10;
+
+/** A number of things in a sentence: `1 slice`, `2 slices`. */
+export function count(number: number, noun: string): string {
+  if (number === 1) return `1 ${noun}`;
+  return `${number} ${noun}${noun.endsWith("s") ? "es" : "s"}`;
+}
 
 type Said = Pick<Finding, "message" | "remedy" | "repair">;
 

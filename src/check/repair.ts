@@ -2,8 +2,12 @@
 // Promised: addresses that running pods use are held first, before anything is freed; nothing is freed without a second look,
 // later, at pod and node read anew, nor where too much looks leaked at once; every write is guarded. Not promised: all of it.
 // What is left is told with the reason, and needs a person or more time.
+import type { Move } from "../claims/moves/move.ts";
+import { perform as performMove, type PerformOptions } from "../claims/moves/perform.ts";
+import type { ClaimsSnapshot } from "../claims/moves/snapshot.ts";
 import { heldBack } from "../cluster/mass-release-breaker.ts";
 import { ipPools, pods } from "../cluster/resources.ts";
+import { restsOf } from "../cluster/state.ts";
 import type { Ledger } from "../ipam/ledger.ts";
 import { describeOwner, type Owner, ownerKey } from "../ipam/owner.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
@@ -43,7 +47,7 @@ export interface Repaired {
 }
 
 /** Repairs that take, before those that free. */
-const order: readonly Repair["repair"][] = ["take", "adopt", "entries", "free", "delete-cooled"];
+const order: readonly Repair["kind"][] = ["take", "adopt", "entries", "free", "delete-cooled"];
 
 export async function repair(
   snapshot: Snapshot,
@@ -55,7 +59,7 @@ export async function repair(
   const { paused = "" } = options;
   const resting = paused === "" ? undefined : `Handing out is paused (${paused}): try again when that has ended.`;
   for (const kind of order) {
-    const due = findings.filter((finding) => finding.repair?.repair === kind);
+    const due = findings.filter((finding) => finding.repair?.kind === kind);
     const refusal =
       resting ?? (kind === "free" ? await beforeFreeing(snapshot, due.length, observedMs, options) : undefined);
     for (const finding of due) {
@@ -85,10 +89,10 @@ async function beforeFreeing(snapshot: Snapshot, due: number, observedMs: number
 const active =
   "whereabouts is active, or may be (ConfigMap holdfast-state says why): its entries are its own. Stop it first.";
 
-export type Done = Omit<Repaired, "finding">;
+type Done = Omit<Repaired, "finding">;
 
 async function perform(snapshot: Snapshot, what: Repair, observedMs: number, options: RepairOptions): Promise<Done> {
-  switch (what.repair) {
+  switch (what.kind) {
     case "take":
       return take(what, options);
     case "adopt":
@@ -100,12 +104,12 @@ async function perform(snapshot: Snapshot, what: Repair, observedMs: number, opt
     case "delete-cooled":
       return deleteCooled(what.held, options);
     case "hold-for-claim":
-      throw new Error("repair-claims.ts does this, before the pools are read");
+      throw new Error("repairClaims does this, before the pools are read");
   }
 }
 
 /** The snapshot may have missed a hold that was made while it was read: what is there is not written again. */
-async function take(what: Extract<Repair, { repair: "take" }>, options: RepairOptions): Promise<Done> {
+async function take(what: Extract<Repair, { kind: "take" }>, options: RepairOptions): Promise<Done> {
   const { request, namespace, node } = what;
   const { client, signal } = options;
   const { owner, address, domain } = request;
@@ -140,7 +144,7 @@ async function adoptNow(snapshot: Snapshot, key: string, options: RepairOptions)
 }
 
 async function writeEntries(
-  { pool, changes }: Extract<Repair, { repair: "entries" }>,
+  { pool, changes }: Extract<Repair, { kind: "entries" }>,
   options: RepairOptions,
 ): Promise<Done> {
   if (options.coexistence) return { isDone: false, words: active };
@@ -174,4 +178,40 @@ async function deleteCooled(held: PoolHold, { client, signal }: RepairOptions): 
   const isChanged = (await removeHeld(client, held, signal)) === "changed";
   if (isChanged) return { isDone: false, words: `${address} was taken again meanwhile, and stays.` };
   return { isDone: true, words: `The object of ${address} is deleted.` };
+}
+
+/** What a claim shows and nobody holds is held for it. Nothing is freed here: only the leader frees what a claim has. */
+export async function repairClaims(
+  { state }: Pick<ClaimsSnapshot, "state">,
+  findings: readonly Finding[],
+  options: PerformOptions,
+): Promise<ReadonlyMap<Finding, Done>> {
+  const rests = restsOf(state);
+  const repaired = new Map<Finding, Done>();
+  for (const finding of findings) {
+    const what = finding.repair;
+    if (what?.kind !== "hold-for-claim") continue;
+    const words = { isDone: false, words: `No claim gets an address now (${rests}): try again afterwards.` };
+    repaired.set(finding, rests === "" ? await repairOne(what.move, options) : words);
+  }
+  return repaired;
+}
+
+async function repairOne(move: Move, options: PerformOptions): Promise<Done> {
+  try {
+    const result = await performMove(move, options);
+    if (result.outcome !== "done") return { isDone: false, words: `Left: ${result.why}.` };
+    return { isDone: true, words: `${result.addresses.join(" and ")} is held for the claim now.` };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** Addresses that a repair here holds for a claim: nobody else is to hold them for the claim's pod. */
+export function repairedAddresses(findings: readonly Finding[]): ReadonlySet<string> {
+  return new Set(
+    findings.flatMap(({ repair: what }) =>
+      what?.kind === "hold-for-claim" ? what.move.take.map(({ place, address }) => `${place.domain} ${address}`) : [],
+    ),
+  );
 }

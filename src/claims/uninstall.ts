@@ -9,7 +9,7 @@ import { isApiError } from "../kube/errors.ts";
 import { hasFinalizer, removeFinalizer } from "../kube/finalizer.ts";
 import { listServed, lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { ClaimsError } from "./moves/claims-error.ts";
+import { ClaimsError } from "./moves/move.ts";
 
 export interface FinalizerReleaseOptions {
   readonly client: KubeClient;

@@ -5,7 +5,7 @@ import * as marks from "../../src/api/claims/claim-marks.ts";
 import { planAdoption } from "../../src/claims/moves/adopt.ts";
 import { moveAll, type MovingReport } from "../../src/claims/moves/move-all.ts";
 import type { MoveDecision } from "../../src/claims/moves/move.ts";
-import type { SnapshotIndex } from "../../src/claims/moves/snapshot-index.ts";
+import type { SnapshotIndex } from "../../src/claims/moves/snapshot.ts";
 import { planTakeover } from "../../src/claims/moves/takeover.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";

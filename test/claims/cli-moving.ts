@@ -1,8 +1,7 @@
 // A move as the commands make it, in this process, so that a story can stand in its way.
 import type { MovingOptions } from "../../src/claims/moves/move-all.ts";
 import type { MoveDecision } from "../../src/claims/moves/move.ts";
-import type { SnapshotIndex } from "../../src/claims/moves/snapshot-index.ts";
-import { readClaims } from "../../src/claims/moves/snapshot.ts";
+import { readClaims, type SnapshotIndex } from "../../src/claims/moves/snapshot.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";

@@ -1,7 +1,7 @@
 // One claim whole, for `holdfast claims NAME`: whose it is, what is held for it, who uses it, what keeps it and what it waits for. Pure.
 import { homeOf } from "../../api/claims/claim-family.ts";
 import { claimFinalizer, isForeign, upstreamClaimFinalizer } from "../../api/claims/claim-marks.ts";
-import type { SnapshotIndex } from "../../claims/moves/snapshot-index.ts";
+import type { SnapshotIndex } from "../../claims/moves/snapshot.ts";
 import type { FamilyFacts } from "../../claims/plan/facts.ts";
 import { type ClaimView, familyOf } from "../../claims/plan/family.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";

@@ -3,7 +3,7 @@ import { familyKeysOf } from "../../api/claims/claim-family.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import { launchersIn, orphansFamily, userStateOf } from "../../claims/leader/facts-reader.ts";
 import { launcherPodOf } from "../../claims/leader/launchers.ts";
-import type { SnapshotIndex } from "../../claims/moves/snapshot-index.ts";
+import type { SnapshotIndex } from "../../claims/moves/snapshot.ts";
 import type { ClaimHold, FamilyFacts } from "../../claims/plan/facts.ts";
 import { isReady } from "../../cluster/fencing.ts";
 import type { Pod, StoredClaim } from "../../cluster/resources.ts";
@@ -51,7 +51,7 @@ export class Families {
     const vm = machines.get(family);
     const vmi = instances.get(family);
     const claims = this.#claims.get(family);
-    const primary = books.places.primaryOf(namespace);
+    const primary = books.places.persistence.get(books.places.primaryIn(namespace) ?? "");
     const own = claims.flatMap(({ metadata }) => books.heldFor(metadata.uid ?? ""));
     return {
       namespace,

@@ -1,7 +1,7 @@
 // The table of `holdfast claims`: every claim, whose it is, its addresses, its state and who uses it. Pure.
 import { homeOf, machineOf } from "../../api/claims/claim-family.ts";
 import { isForeign, ownershipOf } from "../../api/claims/claim-marks.ts";
-import type { SnapshotIndex } from "../../claims/moves/snapshot-index.ts";
+import type { SnapshotIndex } from "../../claims/moves/snapshot.ts";
 import { attachedPods, looseTarget, targetOf } from "../../claims/plan/attachment.ts";
 import type { ClaimHold, FamilyFacts, LauncherPod } from "../../claims/plan/facts.ts";
 import { type ClaimView, familyOf, type LooseHold } from "../../claims/plan/family.ts";

@@ -118,9 +118,9 @@ describe("claims", () => {
   it("what it would hold again is the claim's, with the pods that use it", () => {
     const [finding] = examineClaims(scene({ machines: [vm], claims: [shown], instances: [vmi], pods: [pod] }));
     expect(finding?.repair).toMatchObject({
-      repair: "hold-for-claim",
+      kind: "hold-for-claim",
       move: {
-        claim: { change: "none", claim: { metadata: { uid: "c1" } } },
+        claim: { kind: "none", claim: { metadata: { uid: "c1" } } },
         take: [{ place: { domain: "network:", pool: "kube-system/10.0.0.0-24" } }],
         note: { identity: "vm-1/blue" },
         users: [{ uid: "p1", name: "virt-launcher-db-p1", node: "n1" }],

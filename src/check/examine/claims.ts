@@ -1,28 +1,11 @@
 // What `holdfast check` says about claims: against holds, owners and each other, and what stands against persistent addresses in the cluster as a whole.
 // Pure. Holds against claims: claim-holds.ts.
 // Promised: what passes by itself while a leader works is told as such (`info`), or not at all.
-import { homeOf } from "../../api/claims/claim-family.ts";
-import {
-  claimFinalizer,
-  identityOf,
-  isForeign,
-  isManagedClaim,
-  ownershipOf,
-  upstreamClaimFinalizer,
-} from "../../api/claims/claim-marks.ts";
+import * as marks from "../../api/claims/claim-marks.ts";
 import { describeClaim, type Move, nicOfClaim } from "../../claims/moves/move.ts";
-import {
-  heldBy,
-  ownNames,
-  readIps,
-  livingUsers,
-  type NewOwner,
-  newOwnerOf,
-  usersOf,
-} from "../../claims/moves/new-owner.ts";
-import type { SnapshotIndex } from "../../claims/moves/snapshot-index.ts";
+import * as owners from "../../claims/moves/new-owner.ts";
+import type { SnapshotIndex } from "../../claims/moves/snapshot.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-import { parseKey } from "../../kube/meta.ts";
 import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import type { Finding } from "../finding.ts";
 
@@ -71,7 +54,7 @@ function twoSystems({ snapshot: { extensions, gate } }: SnapshotIndex): Finding[
 }
 
 function foreignClaims({ snapshot: { claims } }: SnapshotIndex): Finding[] {
-  const objects = claims.filter(isForeign).map(describeClaim);
+  const objects = claims.filter(marks.isForeign).map(describeClaim);
   if (objects.length === 0) return [];
   const message = `${objects.length} ${objects.length === 1 ? "claim is" : "claims are"} of kubevirt/ipam-extensions, and left alone here: their addresses are held by nobody.`;
   const remedy = "holdfast claims takeover --dry-run says what would become of each; holdfast claims takeover does it.";
@@ -88,17 +71,17 @@ function listed(names: readonly string[]): string {
 
 /** Those of ipam-extensions are held by nobody until they are taken over. */
 function unheld(books: SnapshotIndex, claim: StoredClaim): Finding[] {
-  if (isForeign(claim) || claim.metadata.deletionTimestamp !== undefined) return [];
+  if (marks.isForeign(claim) || claim.metadata.deletionTimestamp !== undefined) return [];
   const { places } = books;
-  const addresses = readIps(claim.status?.ips ?? []);
-  const target = liveOwner(books, claim);
-  const nic = target && nicOfClaim(claim, ownNames(target, claim.spec.network));
+  const addresses = owners.readIps(claim.status?.ips ?? []);
+  const target = owners.livingOwnerOf(books, claim);
+  const nic = target && nicOfClaim(claim, owners.ownNames(target, claim.spec.network));
   const definition = target?.nics.find((each) => each.nic === nic)?.definition;
   const named = () => places.ofNetwork(claim.spec.network, claim.metadata.namespace ?? "");
   const definitions = definition === undefined ? named() : [definition];
   if (typeof addresses === "string" || definitions.length === 0) return [];
   const held = new Set(books.heldFor(claim.metadata.uid ?? "").map(({ hold }) => `${hold.address}`));
-  const asked = { isByHand: ownershipOf(claim).kind === "ownerless" };
+  const asked = { isByHand: marks.ownershipOf(claim).kind === "ownerless" };
   const what = describeClaim(claim);
   return addresses
     .filter((address) => !held.has(`${address}`))
@@ -114,7 +97,7 @@ function unheld(books: SnapshotIndex, claim: StoredClaim): Finding[] {
       const holder = books.holderAt(placing.place, address);
       if (holder !== undefined) {
         const objects = [what, describeHold(holder)];
-        const message = `${shows}but ${heldBy(address, holder)}.`;
+        const message = `${shows}but ${owners.heldBy(address, holder)}.`;
         const remedy =
           "The hold is right. Stop the VM whose claim it is not, and take the network out of its spec until its claim is gone.";
         return [{ code: "claim-contradicted", severity: "error", objects, message, remedy }];
@@ -129,31 +112,24 @@ function unheld(books: SnapshotIndex, claim: StoredClaim): Finding[] {
           objects: [what],
           message,
           remedy,
-          repair: { repair: "hold-for-claim", move },
+          repair: { kind: "hold-for-claim", move },
         },
       ];
     });
 }
 
 function takeMove(
-  { snapshot }: SnapshotIndex,
+  books: SnapshotIndex,
   claim: StoredClaim,
-  target: NewOwner | undefined,
+  target: owners.NewOwner | undefined,
   nic: string | undefined,
   take: Move["take"][number],
 ): Move {
   const why = "re-added by holdfast check: the claim shows it";
-  const move = { first: "claim", claim: { change: "none", claim }, pass: [], take: [take] } as const;
+  const move = { first: "claim", claim: { kind: "none", claim }, pass: [], take: [take] } as const;
   if (target === undefined || nic === undefined) return { ...move, nic: nic ?? "", note: { why }, users: [] };
-  const note = { identity: identityOf(target.uid, nic), why };
-  return { ...move, nic, note, users: usersOf(snapshot, target, nic) };
-}
-
-function liveOwner(books: SnapshotIndex, claim: StoredClaim): NewOwner | undefined {
-  const ownership = ownershipOf(claim);
-  const { namespace = "", name } = parseKey(homeOf(claim));
-  const target = newOwnerOf(books.snapshot, { namespace, name }, books.places.persistence);
-  return ownership.kind === "owned" && target?.uid === ownership.uid ? target : undefined;
+  const note = { identity: marks.identityOf(target.uid, nic), why };
+  return { ...move, nic, note, users: owners.usersOf(books, target, nic) };
 }
 
 function shared(books: SnapshotIndex): Finding[] {
@@ -173,14 +149,13 @@ function shared(books: SnapshotIndex): Finding[] {
 
 function deadOwner(books: SnapshotIndex, claim: StoredClaim): Finding[] {
   const { metadata } = claim;
-  const ownership = ownershipOf(claim);
-  if (ownership.kind === "ownerless" || isForeign(claim) || books.lives(ownership.uid)) return [];
+  const ownership = marks.ownershipOf(claim);
+  if (ownership.kind === "ownerless" || marks.isForeign(claim) || books.lives(ownership.uid)) return [];
   if (metadata.deletionTimestamp !== undefined) return [];
-  const users = books.heldFor(metadata.uid ?? "").flatMap(({ hold }) => hold.users ?? []);
-  if (livingUsers(books.snapshot, metadata.namespace ?? "", users).length > 0) return [];
+  if (books.heldFor(metadata.uid ?? "").some(({ hold }) => owners.livingUsers(books, hold).length > 0)) return [];
   const message = `The owner of ${describeClaim(claim)}, ${ownership.uid}, is gone.`;
   const adopt = `a restored VM is to have its address: holdfast adopt NAMESPACE/VM --from ${ownership.uid}.`;
-  const remedy = isManagedClaim({ metadata })
+  const remedy = marks.isManagedClaim({ metadata })
     ? `The controller ends it within a minute: is one running? If ${adopt}`
     : `Delete it; or, if ${adopt}`;
   return [{ code: "dead-owner", severity: "warning", objects: [describeClaim(claim)], message, remedy }];
@@ -190,9 +165,9 @@ function strayFinalizer({ snapshot: { extensions } }: SnapshotIndex, claim: Stor
   const { deletionTimestamp, finalizers = [], namespace, name } = claim.metadata;
   // Garbage collection puts two of its own there, and takes them away.
   const others = finalizers.filter(
-    (each) => each !== claimFinalizer && !["foregroundDeletion", "orphan"].includes(each),
+    (each) => each !== marks.claimFinalizer && !["foregroundDeletion", "orphan"].includes(each),
   );
-  const theirs = others.includes(upstreamClaimFinalizer);
+  const theirs = others.includes(marks.upstreamClaimFinalizer);
   if (deletionTimestamp === undefined || others.length === 0 || (theirs && extensions.isRunning)) return [];
   const whose = theirs ? " of kubevirt/ipam-extensions, which does not run here" : "";
   const objects = [describeClaim(claim)];

@@ -31,7 +31,7 @@ function leaksOf(snapshot: Snapshot, doubles: readonly (readonly PoolHold[])[]):
     return found("leaked", "error", [describeHeld(held)], {
       message: `${held.hold.address} is held for ${describeOwner(held.hold.owner)}, but ${verdict.why}.`,
       remedy: "The controller frees it after a second look; holdfast check --repair does so now, after looking twice.",
-      repair: { repair: "free", held },
+      repair: { kind: "free", held },
     });
   });
 }
@@ -71,7 +71,7 @@ function cooled(held: PoolHold, nowMs: number): Finding[] {
   return found("cooled", "warning", [describeHeld(held)], {
     message: `${held.hold.address} has cooled down since ${new Date(held.cooling.untilMs).toISOString()}, and its object is still there.`,
     remedy: "Harmless, but is a controller running? holdfast check --repair deletes it.",
-    repair: { repair: "delete-cooled", held },
+    repair: { kind: "delete-cooled", held },
   });
 }
 

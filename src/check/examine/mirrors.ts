@@ -7,19 +7,17 @@ import { describeOwner, type Owner, ownerKey } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
 import { NetError } from "../../net/error.ts";
 import { includes, parseBlock } from "../../net/interval.ts";
-import { contains } from "../../net/prefix.ts";
+import { contains, Prefix } from "../../net/prefix.ts";
 import { isOwners } from "../../pools/leaks/judge.ts";
 import { podFactsOf } from "../../pools/leaks/live-facts.ts";
 import { networkOf } from "../../pools/membership.ts";
 import type { NetworkUse } from "../../pools/networks.ts";
 import { describeHeld, type PoolHold } from "../../pools/pool-hold.ts";
-import { type Finding, finding, found, named } from "../finding.ts";
-import { isSliced, SliceIndex } from "../slice-index.ts";
-import { count } from "../slices/count.ts";
+import { type Finding, finding, found, named, count } from "../finding.ts";
 import type { SliceView } from "../slices/slice-view.ts";
 import { stateOf } from "../slices/table.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { isSamePod, type UsedAddress, usedAddresses } from "./pods.ts";
+import { isSamePod, isSliced, type UsedAddress, usedAddresses } from "./pods.ts";
 
 export function examineMirrors(snapshot: Snapshot): Finding[] {
   if (snapshot.slices.slices.length === 0 && snapshot.networks.sliced.length === 0) return [];
@@ -189,4 +187,29 @@ function entriesWithoutPod({ pods }: Snapshot, slice: SliceView): Finding[] {
     message: `${count(gone.length, "address")} of slice ${slice.block} held on node ${slice.node} for pods that are gone: ${named(gone.map(({ address, owner }) => `${address} for ${describeOwner(owner)}`))}.`,
     remedy: `Its daemon gives them back when their sandboxes are gone; if they stay, see its log on node ${slice.node}.`,
   });
+}
+
+/** Slices by the addresses they span: made once, asked for every hold. */
+class SliceIndex {
+  /** namespace, network, block -> slices; more than one only where something is wrong, or a whole slice was lent on. */
+  readonly #byBlock: Map<string, SliceView[]>;
+  /** Lengths that occur, the longest first; at most 129. */
+  readonly #lengths: readonly number[];
+
+  constructor(slices: readonly SliceView[]) {
+    this.#byBlock = Map.groupBy(slices, ({ namespace, network, block }) => blockKey(namespace, network, block));
+    this.#lengths = [...new Set(slices.map(({ block }) => block.length))].toSorted((a, b) => b - a);
+  }
+
+  /** Every slice that spans the address, pieces first. */
+  around(namespace: string, network: string, address: Address): SliceView[] {
+    const bits = address.family === 4 ? 32 : 128;
+    return this.#lengths
+      .filter((length) => length <= bits)
+      .flatMap((length) => this.#byBlock.get(blockKey(namespace, network, Prefix.around(address, length))) ?? []);
+  }
+}
+
+function blockKey(namespace: string, network: string, block: Prefix): string {
+  return `${namespace} ${network} ${block}`;
 }

@@ -3,6 +3,7 @@ import { mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
 import { markedDomain } from "../../api/pools/pool-domain.ts";
 import type { Pod } from "../../cluster/resources.ts";
+import type { SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, type PodOwner } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
@@ -12,7 +13,6 @@ import { podFactsOf } from "../../pools/leaks/live-facts.ts";
 import { domainOfUse, type NetworkUse } from "../../pools/networks.ts";
 import { describeHeld, type PoolHold } from "../../pools/pool-hold.ts";
 import { type Finding, finding } from "../finding.ts";
-import { isSliced } from "../slice-index.ts";
 import type { Snapshot } from "../snapshot.ts";
 
 export function examinePods(snapshot: Snapshot): Finding[] {
@@ -87,7 +87,7 @@ function judgeAddress(
       message: `${words}, and nobody holds it: it may be given to another.`,
       remedy: "holdfast check --repair holds it for the pod.",
       repair: {
-        repair: "take",
+        kind: "take",
         namespace: use.namespace,
         node: pod.spec?.nodeName ?? "",
         request: { domain, address, owner, note },
@@ -120,4 +120,16 @@ export function isSamePod({ owner, note, users = [] }: Pick<Hold, "owner" | "not
   }
   const isNamed = owner.namespace === metadata.namespace && owner.name === metadata.name;
   return isNamed && (isOwners(podFactsOf(pod), owner) || note?.keeper !== undefined);
+}
+
+/** As the leader tells the daemons: not what floats, nor what is shared again. */
+export function isSliced({ ranges }: SlicedRanges, { namespace, identity }: NetworkUse, address: Address): boolean {
+  return ranges.some(
+    (each) =>
+      each.namespace === namespace &&
+      each.network === identity.network &&
+      contains(each.range, address) &&
+      !(each.floating !== undefined && contains(each.floating, address)) &&
+      (each.phase !== "opening" || each.blocks.some((block) => contains(block, address))),
+  );
 }

@@ -49,7 +49,7 @@ function entriesWithout(object: string, range: PoolRange, { foreign }: MirrorPla
   return found("entry-without-hold", "error", [object], {
     message: `${foreign.length} entries of ${object} have no hold: offsets ${named(foreign)}.`,
     remedy: "The controller adopts them when whereabouts is silent; holdfast check --repair makes the holds now.",
-    repair: { repair: "adopt", pool: range.key },
+    repair: { kind: "adopt", pool: range.key },
   });
 }
 
@@ -62,12 +62,12 @@ function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan,
   const remedy = "The controller writes it within seconds: is one running? holdfast check --repair writes it now.";
   if (missing.length > 0) {
     const message = `${missing.length} holds are not shown in ${object}: offsets ${named(missing.map(({ key }) => key))}.`;
-    const repair = { repair: "entries", pool: range.key, changes: missing } as const;
+    const repair = { kind: "entries", pool: range.key, changes: missing } as const;
     findings.push({ code: "hold-without-entry", ...common, message, remedy, repair });
   }
   if (stale.length > 0) {
     const message = `${stale.length} entries of ${object} are ours and have no hold any more: offsets ${named(stale.map(({ key }) => key))}.`;
-    const repair = { repair: "entries", pool: range.key, changes: stale } as const;
+    const repair = { kind: "entries", pool: range.key, changes: stale } as const;
     findings.push({ code: "entry-without-hold", ...common, message, remedy, ...(mayRemove && { repair }) });
   }
   return findings;

@@ -2,8 +2,7 @@
 import { blocksOf, floatingNode } from "../../api/slices/slice-grant.ts";
 import { freshMs } from "../../cluster/fencing.ts";
 import { comparePrefixes, containsPrefix, type Prefix } from "../../net/prefix.ts";
-import { type Finding, finding, found, named } from "../finding.ts";
-import { count } from "../slices/count.ts";
+import { type Finding, finding, found, named, count } from "../finding.ts";
 import type { SlicePoolView, SliceView } from "../slices/slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "../slices/snapshot.ts";
 import { stateOf } from "../slices/table.ts";

@@ -4,13 +4,13 @@
 import { nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
 import { leaseNodeAnnotation, nodeLeaseName } from "../../api/slices/node-lease.ts";
 import { noteOn, offAnnotation, offBy } from "../../cluster/fencing.ts";
-import { holds, leases, reservations } from "../../cluster/resources.ts";
+import { holds, ipPools, leases, reservations } from "../../cluster/resources.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
+import { lookUp } from "../../kube/look-up.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { count } from "./count.ts";
+import { count } from "../finding.ts";
 import { assertReleasable, assertSilent, ReleaseError, releaseLines } from "./release.ts";
-import { awaitRemoval } from "./removal-watch.ts";
 import type { SliceView } from "./slice-view.ts";
 import { readSlices, type SlicesSnapshot } from "./snapshot.ts";
 
@@ -37,12 +37,12 @@ export interface ReleaseOptions {
 
 /** Throws ReleaseError. */
 export async function releaseNode(options: ReleaseOptions): Promise<void> {
-  const { node, dryRun, wait, say, systemNamespace: namespace, leaderLease: name } = options;
+  const { node, dryRun, wait, say } = options;
   const fenced = await fenceNode(options);
   if (dryRun) return say("Nothing was written: this was a dry run.");
   say(`Node ${node} is declared off, with ${count(fenced.length, "slice")}.`);
   if (!wait) return say("The controller removes its slices; holdfast slices shows when it has.");
-  await awaitRemoval(fenced, { ...options, leader: { namespace, name } });
+  await awaitRemoval(fenced, options);
   say("Removed: what no pod holds of them is free for others.");
 }
 
@@ -112,4 +112,78 @@ async function declareOff(options: ReleaseOptions, judged: SlicesSnapshot): Prom
     assertSilent(judged, now, node);
   }
   throw new ReleaseError("not-removed", `Lease ${namespace}/${name} changes too fast to be written: ask again.`);
+}
+
+/** A round is a GET for each slice that is left: tens for a node, two seconds apart. */
+const roundMs = 2000;
+/** A leader renews every few seconds and loses its Lease after 15. */
+const leaderSilentMs = 20_000;
+
+/** Throws ReleaseError where they are still there when the time is up. */
+async function awaitRemoval(fenced: readonly SliceView[], options: ReleaseOptions): Promise<void> {
+  const { clock, timeoutMs, signal, say } = options;
+  const endMs = clock.monotonicMs() + timeoutMs;
+  const leader = new LeaderWatch(options);
+  let left = await stillThere(fenced, options);
+  while (left.length > 0) {
+    await leader.look();
+    if (clock.monotonicMs() >= endMs || !(await sleep(clock, roundMs, signal))) throw notRemoved(left, leader.isSilent);
+    const now = await stillThere(left, options);
+    if (now.length < left.length) say(`Removed: ${fenced.length - now.length} of ${count(fenced.length, "slice")}.`);
+    left = now;
+  }
+}
+
+function notRemoved(left: readonly SliceView[], isSilent: boolean): ReleaseError {
+  const why = isSilent
+    ? "no controller leads; start one (holdfast controller), which removes what is fenced"
+    : "the controller has not removed it yet; holdfast slices shows when it has";
+  const which = left.length === 1 ? String(left[0]!.block) : count(left.length, "slice");
+  return new ReleaseError("not-removed", `What is fenced stays so, but not all of it is gone (${which}): ${why}.`);
+}
+
+/** An object of the same name with another UID is a slice that was granted anew. */
+async function stillThere(slices: readonly SliceView[], { client, signal }: ReleaseOptions): Promise<SliceView[]> {
+  const left: SliceView[] = [];
+  for (const slice of slices) {
+    const { namespace, name, uid } = slice;
+    const object = await lookUp(client, ipPools, { namespace, name }, { signal });
+    if (object?.metadata.uid === uid) left.push(slice);
+  }
+  return left;
+}
+
+/** Judges a leader by whether its Lease changes under our eyes: clocks of different machines are not compared. */
+class LeaderWatch {
+  readonly #options: ReleaseOptions;
+  #version = "";
+  #changedMs: number;
+  isSilent = false;
+  #isTold = false;
+
+  constructor(options: ReleaseOptions) {
+    this.#options = options;
+    this.#changedMs = options.clock.monotonicMs();
+  }
+
+  async look(): Promise<void> {
+    const { clock, say, systemNamespace, leaderLease } = this.#options;
+    const version = await this.#readVersion();
+    if (version !== "" && this.#version !== version) this.#changedMs = clock.monotonicMs();
+    const isLate = clock.monotonicMs() - this.#changedMs >= leaderSilentMs;
+    // Not before it is late: a controller may lead without a Lease (--no-leader-elect), and has removed them by then.
+    if (isLate && !this.#isTold) {
+      this.#isTold = true;
+      say(`No controller leads (Lease ${systemNamespace}/${leaderLease} is not renewed): the slices go when one does.`);
+    }
+    this.#version = version;
+    this.isSilent = isLate || version === "";
+  }
+
+  /** Empty: nobody holds it. */
+  async #readVersion(): Promise<string> {
+    const { client, systemNamespace: namespace, leaderLease: name, signal } = this.#options;
+    const { metadata, spec } = (await lookUp(client, leases, { namespace, name }, { signal })) ?? {};
+    return (spec?.holderIdentity ?? "") === "" ? "" : (metadata?.resourceVersion ?? "");
+  }
 }

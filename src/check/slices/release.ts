@@ -4,7 +4,7 @@ import { freshMs } from "../../cluster/fencing.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import { columnLines } from "../../log/columns.ts";
 import { CodedError } from "../../net/coded-error.ts";
-import { count } from "./count.ts";
+import { count } from "../finding.ts";
 import type { SliceView } from "./slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
 import { stateOf } from "./table.ts";

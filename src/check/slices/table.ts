@@ -2,7 +2,7 @@
 import { sliceUseKey } from "../../api/slices/node-lease.ts";
 import { columnLines } from "../../log/columns.ts";
 import { compareEntries, keyOf } from "../../slices/plan/entry.ts";
-import { count as counted } from "./count.ts";
+import { count as counted } from "../finding.ts";
 import type { SlicePoolView, SliceView } from "./slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
 

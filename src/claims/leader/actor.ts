@@ -3,7 +3,7 @@
 // other; done twice, a step does nothing. Not promised: that all is done; what is left throws and is planned again.
 import { claimFinalizer, isManagedClaim } from "../../api/claims/claim-marks.ts";
 import { ipamClaims, type StoredClaim } from "../../cluster/resources.ts";
-import type { AmendableLedger } from "../../ipam/ledger.ts";
+import type { AmendRequest } from "../../ipam/ledger.ts";
 import { ownerKey } from "../../ipam/owner.ts";
 import { untracked } from "../../kube/cache/managed-fields.ts";
 import { Recent } from "../../kube/cache/recent.ts";
@@ -36,6 +36,8 @@ const onHolds: ReadonlySet<ClaimStep["kind"]> = new Set(["pass", "users", "relea
 /** While handing out is paused or whereabouts is active: asked again after. */
 const restMs = 5000;
 
+type Step<Kind extends ClaimStep["kind"]> = Extract<ClaimStep, { kind: Kind }>;
+
 export class Actor {
   readonly #options: ActorOptions;
   readonly #told: EventDedup;
@@ -54,25 +56,22 @@ export class Actor {
     const failures: unknown[] = [];
     const plan = due.some(isFinal) ? await this.#options.planAnew(family, signal) : [];
     for (const step of due) {
-      const surely = isFinal(step) ? confirmed(step, plan) : step;
-      if (surely === undefined) {
-        this.#options.onFailed(step);
-        failures.push(new ClaimChangedError(`${step.kind}: the server says otherwise by now.`));
-      } else await this.#try(family, surely, failures, signal);
-    }
-    if (failures.length > 0) throw worst(failures);
-    return earliest([...steps.map(afterOf), due.length < steps.length ? restMs : undefined]);
-  }
-
-  async #try(family: string, step: ClaimStep, failures: unknown[], signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    try {
-      if (await this.#perform(family, step, signal)) this.#options.onDone(family, step);
-    } catch (error) {
-      this.#options.onFailed(step);
       signal.throwIfAborted();
-      failures.push(error);
+      try {
+        const surely = isFinal(step) ? confirmed(step, plan) : step;
+        if (surely === undefined) throw new ClaimChangedError(`${step.kind}: the server says otherwise by now.`);
+        if (await this.#perform(family, surely, signal)) this.#options.onDone(family, surely);
+      } catch (error) {
+        this.#options.onFailed(step);
+        signal.throwIfAborted();
+        failures.push(error);
+      }
     }
+    // What is told: something that is wrong, before what was only late.
+    if (failures.length > 0) throw failures.find((each) => !isStale(each)) ?? failures[0];
+    const waits = steps.flatMap((step) => (step.kind === "again" ? [step.afterMs] : []));
+    const soonest = Math.min(...waits, due.length < steps.length ? restMs : Infinity);
+    return soonest === Infinity ? undefined : soonest;
   }
 
   /** True if something was changed. */
@@ -111,7 +110,7 @@ export class Actor {
     return made !== undefined;
   }
 
-  async #mark({ claim, metadata }: Extract<ClaimStep, { kind: "mark" }>, signal: AbortSignal): Promise<boolean> {
+  async #mark({ claim, metadata }: Step<"mark">, signal: AbortSignal): Promise<boolean> {
     const { uid, resourceVersion } = claim.metadata;
     // Who wrote which field is two thirds of a claim, and a leader that starts reads them all: of ours nobody asks it.
     const lean = isManagedClaim(claim) && { managedFields: untracked };
@@ -120,22 +119,16 @@ export class Actor {
     return true;
   }
 
-  async #delete({ claim, why }: Extract<ClaimStep, { kind: "delete" }>, signal: AbortSignal): Promise<boolean> {
+  async #delete({ claim, why }: Step<"delete">, signal: AbortSignal): Promise<boolean> {
     const { uid = "" } = claim.metadata;
-    const call = this.#options.client.delete(ipamClaims, nameOf(claim), { preconditions: { uid }, signal });
-    const isDeleted =
-      (await unless(
-        ["not-found"],
-        call.then(() => true),
-      )) === true;
-    if (isDeleted) this.#options.log.info("deleted a claim", { ...describe(claim), why });
+    const { client, log } = this.#options;
+    const call = client.delete(ipamClaims, nameOf(claim), { preconditions: { uid }, signal }).then(() => true);
+    const isDeleted = (await unless(["not-found"], call)) === true;
+    if (isDeleted) log.info("deleted a claim", { ...describe(claim), why });
     return isDeleted;
   }
 
-  async #dropFinalizer(
-    { claim, why }: Extract<ClaimStep, { kind: "drop-finalizer" }>,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #dropFinalizer({ claim, why }: Step<"drop-finalizer">, signal: AbortSignal): Promise<boolean> {
     let isDropped: boolean;
     try {
       isDropped = await removeFinalizer(this.#options.client, ipamClaims, claim, claimFinalizer, { signal });
@@ -151,7 +144,7 @@ export class Actor {
 
   async #amend(
     { hold, namespace }: ClaimHold,
-    change: Pick<Parameters<AmendableLedger["amend"]>[0], "to" | "users" | "note">,
+    change: Pick<AmendRequest, "to" | "users" | "note">,
     signal: AbortSignal,
   ): Promise<boolean> {
     const { domain, address, owner, version } = hold;
@@ -161,7 +154,7 @@ export class Actor {
     return outcome === "amended";
   }
 
-  async #release({ hold: held, why }: Extract<ClaimStep, { kind: "release" }>, signal: AbortSignal): Promise<boolean> {
+  async #release({ hold: held, why }: Step<"release">, signal: AbortSignal): Promise<boolean> {
     const { ledgerOf, cooldownOf, log } = this.#options;
     const { domain, address, owner, version } = held.hold;
     const request = { domain, address, owner: ownerKey(owner), version, cooldownMs: cooldownOf(held) };
@@ -178,20 +171,6 @@ export class Actor {
 /** What is no failure: somebody was faster, or it is too early. The next look sees it. */
 export function isStale(error: unknown): boolean {
   return error instanceof ClaimChangedError || isApiError(error, "conflict", "not-found");
-}
-
-function afterOf(step: ClaimStep): number | undefined {
-  return step.kind === "again" ? step.afterMs : undefined;
-}
-
-function earliest(times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((each) => each !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
-}
-
-/** What is told: something that is wrong, before what was only late. */
-function worst(failures: readonly unknown[]): unknown {
-  return failures.find((each) => !isStale(each)) ?? failures[0];
 }
 
 function nameOf({ metadata: { namespace = "", name = "" } }: StoredClaim): ObjectName {
@@ -224,13 +203,12 @@ export class EventDedup {
     this.#clock = clock;
   }
 
-  tell(namespace: string, { on, name, uid, type, reason, message }: ClaimEvent): void {
+  tell(namespace: string, { on, name, uid, reason, message }: ClaimEvent): void {
     const key = `${uid} ${reason} ${message}`;
     const nowMs = this.#clock.monotonicMs();
     const lastMs = this.#last.get(key);
     if (lastMs !== undefined && nowMs - lastMs < againMs) return;
     this.#last.set(key, nowMs);
-    const metadata = { namespace, name, uid };
-    this.#events?.record({ ...kinds[on], metadata }, type, reason, message);
+    this.#events?.record({ ...kinds[on], metadata: { namespace, name, uid } }, "Warning", reason, message);
   }
 }

@@ -29,41 +29,25 @@ export class ClaimCaches {
       ...options,
       resource: kinds.virtualMachines,
       transform: trimMachine,
-      indexes: {
-        uid: uidOf,
-        namespace: namespaceOf,
-        definition: (vm) => definitionsOf(vm.metadata.namespace, vm.spec?.template?.spec),
-      },
+      indexes: { ...indexes, definition: (vm) => definitionsOf(vm.metadata.namespace, vm.spec?.template?.spec) },
     });
     this.instances = new OptionalInformer<Instance>({
       ...options,
       resource: kinds.virtualMachineInstances,
       transform: trimInstance,
-      indexes: {
-        uid: uidOf,
-        namespace: namespaceOf,
-        definition: (vmi) => definitionsOf(vmi.metadata.namespace, vmi.spec),
-      },
+      indexes: { ...indexes, definition: (vmi) => definitionsOf(vmi.metadata.namespace, vmi.spec) },
     });
     this.claims = new OptionalInformer<kinds.StoredClaim>({
       ...options,
       resource: kinds.ipamClaims,
       indexes: {
-        uid: uidOf,
-        namespace: namespaceOf,
+        ...indexes,
         family: familyKeysOf,
-        owner: (claim) => {
-          const ownership = ownershipOf(claim);
-          return ownership.kind === "owned" ? [ownership.uid] : [];
-        },
+        owner: (claim) => ownerUidsOf(claim),
         network: ({ spec }) => [spec.network],
       },
     });
-    this.namespaces = new Informer<KubeObject>({
-      ...options,
-      resource: kinds.namespaces,
-      transform: trimNamespace,
-    });
+    this.namespaces = new Informer({ ...options, resource: kinds.namespaces, transform: trimNamespace });
     this.namespaces.handle((event) => {
       const { name = "", deletionTimestamp } = event.object.metadata;
       // A list without it is no word: the server may have been restored from a copy that is older than the namespace.
@@ -100,7 +84,6 @@ export class ClaimCaches {
   /** What a namespace may still get; undefined: no limit. `making`: those that are not in the cache yet. */
   claimsLeft(namespace: string, making = 0): number | undefined {
     const limit = claimLimit(this.namespaces.cache.get(namespace)?.metadata.annotations);
-    if (limit === undefined) return undefined;
     return claimsLeft(limit, this.claims.cache.byIndex("namespace", namespace).length + making);
   }
 
@@ -120,8 +103,16 @@ export class ClaimCaches {
   }
 }
 
-const uidOf = ({ metadata }: DeepReadonly<KubeObject>) => [metadata.uid ?? ""];
-const namespaceOf = ({ metadata }: DeepReadonly<KubeObject>) => [metadata.namespace ?? ""];
+const indexes = {
+  uid: ({ metadata }: DeepReadonly<KubeObject>) => [metadata.uid ?? ""],
+  namespace: ({ metadata }: DeepReadonly<KubeObject>) => [metadata.namespace ?? ""],
+};
+
+/** One, or none. */
+export function ownerUidsOf(claim: DeepReadonly<kinds.StoredClaim>): readonly string[] {
+  const ownership = ownershipOf(claim);
+  return ownership.kind === "owned" ? [ownership.uid] : [];
+}
 
 function definitionsOf(namespace = "", spec: DeepReadonly<VmiSpec> = {}): readonly string[] {
   return [...new Set((spec.networks ?? []).flatMap((network) => definitionKeyOf(network, namespace) ?? []))];

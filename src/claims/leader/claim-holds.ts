@@ -17,10 +17,12 @@ export class ClaimHoldIndex {
   readonly #options: Pick<ClaimsOptions, "reservations" | "holds" | "clock">;
   /** Kind and key of the object -> what it holds. */
   readonly #byObject = new Map<string, readonly RecordedHold[]>();
-  readonly #byClaim = new MultiMap<RecordedHold>();
-  readonly #byFamily = new MultiMap<RecordedHold>();
-  readonly #byOwner = new MultiMap<RecordedHold>();
-  readonly #byNode = new MultiMap<RecordedHold>();
+  readonly #by = {
+    claim: new MultiMap<RecordedHold>(),
+    family: new MultiMap<RecordedHold>(),
+    owner: new MultiMap<RecordedHold>(),
+    node: new MultiMap<RecordedHold>(),
+  };
   /** What is there already has been told. */
   #isOn = false;
 
@@ -40,24 +42,13 @@ export class ClaimHoldIndex {
     for (const some of this.#byObject.values()) yield* some;
   }
 
-  ofClaim(uid: string): readonly RecordedHold[] {
-    return this.#byClaim.get(uid);
-  }
-
-  ofFamily(key: string): readonly RecordedHold[] {
-    return this.#byFamily.get(key);
-  }
-
-  ofOwner(uid: string): readonly RecordedHold[] {
-    return this.#byOwner.get(uid);
-  }
-
-  onNode(node: string): readonly RecordedHold[] {
-    return this.#byNode.get(node);
+  /** Claims and owners by UID, nodes by name. */
+  of(what: "claim" | "family" | "owner" | "node", key: string): readonly RecordedHold[] {
+    return this.#by[what].get(key);
   }
 
   families(): Iterable<string> {
-    return this.#byFamily.keys();
+    return this.#by.family.keys();
   }
 
   #handle<T extends HeldObject>(
@@ -79,11 +70,11 @@ export class ClaimHoldIndex {
 
   #index(held: RecordedHold, change: "add" | "delete"): void {
     const { hold } = held;
-    this.#byClaim[change](hold.owner.uid, held);
-    this.#byFamily[change](holdFamilyOf(hold.owner), held);
+    this.#by.claim[change](hold.owner.uid, held);
+    this.#by.family[change](holdFamilyOf(hold.owner), held);
     const owner = ownerUidOf(hold);
-    if (owner !== undefined) this.#byOwner[change](owner, held);
-    for (const node of new Set(hold.users?.map((user) => user.node))) this.#byNode[change](node, held);
+    if (owner !== undefined) this.#by.owner[change](owner, held);
+    for (const node of new Set(hold.users?.map((user) => user.node))) this.#by.node[change](node, held);
   }
 }
 

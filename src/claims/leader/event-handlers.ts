@@ -1,13 +1,13 @@
 // Which families a change is about: events of everything that is followed, as keys to plan.
 // Promised: whatever a family's facts are made of wakes it. Waking one too many costs a plan and no call.
 import { familyKeysOf, holdFamilyOf } from "../../api/claims/claim-family.ts";
-import { ownershipOf } from "../../api/claims/claim-marks.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { NetworkAttachmentDefinition, Pod, StoredClaim } from "../../cluster/resources.ts";
 import { claimReferencesOf } from "../../cni/claim-references.ts";
 import type { InformerEvent } from "../../kube/cache/informer.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../../kube/meta.ts";
+import { ownerUidsOf } from "./caches.ts";
 import type { Gatherer, Sources } from "./facts-reader.ts";
 
 export interface WakesOptions extends Sources {
@@ -38,7 +38,7 @@ export class Wakes {
       caches.claims.handle((event) => this.#isOn && this.#onClaim(event)),
       caches.namespaces.handle((event) => this.#isOn && this.#onNamespace(event)),
       pods.handle(({ object }) => this.#isOn && this.#onPod(object)),
-      presence.handle((node) => this.#onHeld(held.onNode(node))),
+      presence.handle((node) => this.#onHeld(held.of("node", node))),
     ];
     this.#isOn = true;
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
@@ -72,7 +72,7 @@ export class Wakes {
     }
   };
 
-  #onMachine({ type, object }: { readonly type: string; readonly object: DeepReadonly<KubeObject> }): void {
+  #onMachine({ type, object }: Pick<InformerEvent<KubeObject>, "type" | "object">): void {
     const family = keyOf(object);
     if (type !== "delete") this.#options.machineSeen(family);
     this.#options.wake(family);
@@ -86,15 +86,13 @@ export class Wakes {
     pending.see(event.object);
     const both = event.type === "update" ? [event.object, event.previous] : [event.object];
     for (const claim of both) {
-      this.#wakeAll(familyKeysOf(claim));
-      const ownership = ownershipOf(claim);
-      const owner = ownership.kind === "owned" ? caches.familyOf(ownership.uid) : undefined;
-      if (owner !== undefined) this.#options.wake(owner);
+      this.#wakeAll([...familyKeysOf(claim), ...ownerUidsOf(claim).flatMap((uid) => caches.familyOf(uid) ?? [])]);
     }
-    if (event.type === "delete") this.#options.claimGone(event.object);
+    if (event.type !== "delete") return;
+    this.#options.claimGone(event.object);
     const { namespace = "" } = event.object.metadata;
     // Somebody may have waited for room.
-    if (event.type === "delete" && caches.claimsLeft(namespace) !== undefined) this.#wakeNamespace(namespace);
+    if (caches.claimsLeft(namespace) !== undefined) this.#wakeNamespace(namespace);
   }
 
   #onPod({ metadata }: DeepReadonly<Pod>): void {
@@ -103,8 +101,7 @@ export class Wakes {
     if (launched !== undefined) this.#options.wake(`${namespace}/${launched.name}`);
     for (const reference of claimReferencesOf({ namespace, name, annotations })) {
       const claim = this.#options.caches.claims.cache.get(`${namespace}/${reference}`);
-      const families = claim === undefined ? [holdFamilyOf({ namespace, name: reference })] : familyKeysOf(claim);
-      this.#wakeAll(families);
+      this.#wakeAll(claim === undefined ? [holdFamilyOf({ namespace, name: reference })] : familyKeysOf(claim));
     }
   }
 

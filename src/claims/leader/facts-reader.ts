@@ -117,11 +117,13 @@ export class Gatherer {
     uids: readonly (string | undefined)[],
   ): readonly RecordedHold[] {
     const { caches, held } = this.#sources;
-    const own = claims.flatMap(({ metadata }) => held.ofClaim(metadata.uid ?? ""));
-    const orphans = [...held.ofFamily(family), ...uids.flatMap((uid) => held.ofOwner(uid ?? ""))].filter(({ hold }) => {
-      if (caches.claims.cache.byIndex("uid", hold.owner.uid).length > 0) return false;
-      return this.familyOfOrphan(hold) === family;
-    });
+    const own = claims.flatMap(({ metadata }) => held.of("claim", metadata.uid ?? ""));
+    const orphans = [...held.of("family", family), ...uids.flatMap((uid) => held.of("owner", uid ?? ""))].filter(
+      ({ hold }) => {
+        if (caches.claims.cache.byIndex("uid", hold.owner.uid).length > 0) return false;
+        return this.familyOfOrphan(hold) === family;
+      },
+    );
     return onceEach([...own, ...orphans], (each) => each);
   }
 
@@ -169,12 +171,8 @@ function onceEach<T>(all: readonly T[], keyOf: (each: T) => unknown): readonly T
 }
 
 /** Pods of a family, with the NICs that they have. */
-export function launchersIn({
-  pods,
-  vm,
-  vmi,
-  claims,
-}: Pick<FamilyObjects, "pods" | "vm" | "vmi" | "claims">): readonly LauncherPod[] {
+export function launchersIn(objects: Pick<FamilyObjects, "pods" | "vm" | "vmi" | "claims">): readonly LauncherPod[] {
+  const { pods, vm, vmi, claims } = objects;
   if (pods.length === 0) return [];
   const specs = [vmi?.spec, vm?.spec?.template?.spec].filter((spec) => spec !== undefined) as VmiSpec[];
   const nics = claims.flatMap(({ metadata }) => metadata.annotations?.[claimNicAnnotation] ?? []);
@@ -182,10 +180,7 @@ export function launchersIn({
 }
 
 /** A pod of the same name and another UID is another pod. */
-export function userStateOf(
-  { uid }: HoldUser,
-  pod: DeepReadonly<Pod> | undefined,
-): "alive" | "over" | "gone" | "unknown" {
+export function userStateOf({ uid }: HoldUser, pod: DeepReadonly<Pod> | undefined): ReturnType<FamilyFacts["userOf"]> {
   // What could not be read stands here as a user without a UID: nobody knows what became of it.
   if (uid === "") return "unknown";
   if (pod === undefined || pod.metadata.uid !== uid) return "gone";

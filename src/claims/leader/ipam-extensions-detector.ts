@@ -41,7 +41,10 @@ const deploymentName = /^kubevirt-ipam-(controller|claims)-/;
 
 export async function readExtensions(client: KubeClient, signal: AbortSignal): Promise<Extensions> {
   const found = [
-    ...(await seen("its webhook", async () => (await client.list(configurations, { signal })).items.filter(isItsHook))),
+    ...(await seen("its webhook", async () => {
+      const { items } = await client.list(configurations, { signal });
+      return items.filter(({ webhooks = [] }) => webhooks.some(({ name }) => name === webhookName));
+    })),
     ...(await seen("its Deployment", async () => (await client.list(deployments, { signal })).items.filter(isItself))),
   ];
   return {
@@ -51,12 +54,10 @@ export async function readExtensions(client: KubeClient, signal: AbortSignal): P
   };
 }
 
-interface Sign {
-  readonly object?: string;
-  readonly why: string;
-}
-
-async function seen(what: string, look: () => Promise<readonly KubeObject[]>): Promise<Sign[]> {
+async function seen(
+  what: string,
+  look: () => Promise<readonly KubeObject[]>,
+): Promise<{ object?: string; why: string }[]> {
   try {
     return (await look()).map((each) => {
       const object = `${each.kind} ${keyOf(each)}`;
@@ -67,10 +68,6 @@ async function seen(what: string, look: () => Promise<readonly KubeObject[]>): P
     if (!isApiError(error, "forbidden")) throw error;
     return [{ why: `Whether ${what} is there cannot be seen: ${error.message}` }];
   }
-}
-
-function isItsHook({ webhooks = [] }: Mutating): boolean {
-  return webhooks.some(({ name }) => name === webhookName);
 }
 
 /** One that was scaled to nothing does not run. */

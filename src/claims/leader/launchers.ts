@@ -24,7 +24,7 @@ export function isPodOver({ status }: DeepReadonly<Pod>): boolean {
 }
 
 export function launcherPodOf(pod: DeepReadonly<Pod>, names: NicNames): LauncherPod {
-  const { namespace = "", name = "", uid = "", annotations = {}, deletionTimestamp } = pod.metadata;
+  const { namespace = "", name = "", uid = "", annotations = {} } = pod.metadata;
   const { selections, problem } = readSelections({ namespace, name, annotations });
   const launched = launchedBy(pod.metadata);
   const elements = [...selections, ...reported(annotations, selections)];
@@ -37,7 +37,6 @@ export function launcherPodOf(pod: DeepReadonly<Pod>, names: NicNames): Launcher
     node: pod.spec?.nodeName ?? "",
     vmiUid: launched?.uid ?? "",
     isOver: isPodOver(pod),
-    isDeleting: deletionTimestamp !== undefined,
     nics: launched === undefined ? nics : [...nics, firstNic(annotations, selections, names)],
     hasStatus: readNetworkStatus(statusAnnotation(annotations)) !== undefined,
     ...(problem !== undefined && { problem }),

@@ -96,8 +96,9 @@ export class LedgerPlaces {
     return nearest(all, (key) => distanceOf(parseKey(key).namespace ?? "", namespace, trusted));
   }
 
-  primaryOf(namespace: string): Persistence | undefined {
-    return [...this.persistence].find(([key, { isPrimary }]) => isPrimary && key.startsWith(`${namespace}/`))?.[1];
+  /** namespace/name of the definition whose role is primary there. */
+  primaryIn(namespace: string): string | undefined {
+    return [...this.persistence].find(([key, { isPrimary }]) => isPrimary && key.startsWith(`${namespace}/`))?.[0];
   }
 
   giverOf(network: string, namespace: string): "holdfast" | "other" | "unknown" {

@@ -10,7 +10,6 @@ import * as kinds from "../../cluster/resources.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import { type KubeObject, type ObjectName, parseKey } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import type { FamilyObjects } from "./facts-reader.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
@@ -38,15 +37,16 @@ export async function freshObjects(
   const instance = await read<Instance>(kinds.virtualMachineInstances, { namespace, name });
   const vmi = instance && trimInstance(instance);
   const claims: kinds.StoredClaim[] = [];
-  for (const each of claimNames(name, cached, vm, vmi)) {
+  for (const each of claimNames(name, cached, [vm?.spec?.template?.spec, vmi?.spec])) {
     const claim = await read(kinds.ipamClaims, { namespace, name: each });
     if (claim !== undefined) claims.push(claim);
   }
   const known = { ...cached, vmi, claims: [...claims, ...cached.claims] };
   const former = cached.held.map(({ hold }) => instances.get(hold.owner.uid));
-  const pods = await freshPods(client, { namespace, name }, known, instanceUids(known, former), signal);
+  const pods = await freshPods(options, { namespace, name }, known, instanceUids(known, former));
   const nodes = await freshNodes(options, cached, [...pods.values()]);
   const uids = new Set([vm?.metadata.uid, vmi?.metadata.uid]);
+  const were = new Set([cached.vm?.metadata.uid, cached.vmi?.metadata.uid]);
   return {
     vm,
     vmi,
@@ -54,20 +54,14 @@ export async function freshObjects(
     pods: [...pods.values()].filter((pod) => isOfFamily(pod, name, cached)),
     held: cached.held,
     // Those of other names are not read again: a claim's home is its owner's name.
-    lives: (uid) => uids.has(uid) || (!isCachedOwn(uid, cached) && cached.lives(uid)),
+    lives: (uid) => uids.has(uid) || (!were.has(uid) && cached.lives(uid)),
     podNamed: (each) => pods.get(each),
     node: (each) => nodes.get(each) ?? "unreachable",
   };
 }
 
 /** Those that are known, those that the holds are for, and those that the VM's networks would have. */
-function claimNames(
-  name: string,
-  cached: FamilyObjects,
-  vm: Machine | undefined,
-  vmi: Instance | undefined,
-): ReadonlySet<string> {
-  const specs: readonly (VmiSpec | undefined)[] = [vm?.spec?.template?.spec, vmi?.spec];
+function claimNames(name: string, cached: FamilyObjects, specs: readonly (VmiSpec | undefined)[]): ReadonlySet<string> {
   return new Set([
     ...cached.claims.map(({ metadata }) => metadata.name ?? ""),
     ...cached.held.map(({ hold }) => hold.owner.name),
@@ -79,11 +73,10 @@ function claimNames(
 
 /** By name: launchers of every VMI that is known, and each pod that uses a hold or refers to a claim. */
 async function freshPods(
-  client: KubeClient,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
+  { client, signal }: FreshOptions,
+  { namespace = "", name }: ObjectName,
   known: FamilyObjects,
   uids: readonly string[],
-  signal: AbortSignal,
 ): Promise<ReadonlyMap<string, kinds.Pod>> {
   const of = uids.length > 0 && uids.length <= selectorMax ? `,${createdByLabelName} in (${uids.join(",")})` : "";
   const labelSelector = `${launcherLabelName}=${launcherValue}${of}`;
@@ -132,8 +125,4 @@ function isOfFamily(pod: kinds.Pod, name: string, { pods }: FamilyObjects): bool
   const launched = launchedBy(pod.metadata);
   if (launched !== undefined) return launched.name === name;
   return pods.some(({ metadata }) => metadata.name === pod.metadata.name);
-}
-
-function isCachedOwn(uid: string, { vm, vmi }: FamilyObjects): boolean {
-  return vm?.metadata.uid === uid || vmi?.metadata.uid === uid;
 }

@@ -3,11 +3,12 @@
 // Promised: each namespace has a breaker of its own; one namespace alone stops no other. Where three or more lose their VMs, or no VM is listed at all, the list
 // itself is in doubt, and nothing is ended anywhere; two may be one tenant's. It lets go when the VMs are back, and by an operator's word: as many as the annotation of the
 // namespace says, or all by --allow-mass-release. What a VM that lives gives back (a NIC that is unplugged), and what has no owner, is freed all the same.
-import { massReleaseAnnotation, ownershipOf } from "../../api/claims/claim-marks.ts";
+import { massReleaseAnnotation } from "../../api/claims/claim-marks.ts";
 import { type BreakerLimits, heldBack } from "../../cluster/mass-release-breaker.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { ClaimStep } from "../plan/steps.ts";
+import { ownerUidsOf } from "./caches.ts";
 import { ownerUidOf } from "./claim-holds.ts";
 
 export interface MassEndOptions {
@@ -123,7 +124,6 @@ function endedBy(step: ClaimStep): { readonly namespace: string; readonly owner:
     return owner === undefined ? undefined : { namespace: step.hold.hold.owner.namespace, owner };
   }
   if (step.kind !== "delete" && step.kind !== "drop-finalizer") return undefined;
-  const ownership = ownershipOf(step.claim);
-  const { namespace = "" } = step.claim.metadata;
-  return ownership.kind === "owned" ? { namespace, owner: ownership.uid } : undefined;
+  const [owner] = ownerUidsOf(step.claim);
+  return owner === undefined ? undefined : { namespace: step.claim.metadata.namespace ?? "", owner };
 }

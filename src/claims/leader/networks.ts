@@ -66,11 +66,9 @@ export class ClaimNetworks {
 
   /** Who gives the addresses of a network to claims of the namespace: we do where one of the definitions that they mean is ours. */
   giverOf(network: string, namespace: string): "holdfast" | "other" | "unknown" {
-    const known = this.#meant(network, namespace);
-    if (known.length === 0) return "unknown";
-    return nearest(known, (each) => this.#distance(each, namespace)).some(({ isOurs }) => isOurs)
-      ? "holdfast"
-      : "other";
+    const meant = this.#nearest(network, namespace);
+    if (meant.length === 0) return "unknown";
+    return meant.some(({ isOurs }) => isOurs) ? "holdfast" : "other";
   }
 
   /** The range that has the address; undefined: none has it, or no definition tells. */
@@ -101,23 +99,21 @@ export class ClaimNetworks {
 
   /** Undefined: the definitions that are meant name none. Of several the longest: an address is not given again sooner than any of them wants. */
   cooldownOf(network: string, namespace: string): number | undefined {
-    const meant = nearest(this.#meant(network, namespace), (each) => this.#distance(each, namespace));
-    const all = meant.flatMap(({ ranges }) => ranges.flatMap(({ definition }) => definition.config.cooldownMs ?? []));
+    const all = this.#nearest(network, namespace).flatMap(({ ranges }) =>
+      ranges.flatMap(({ definition }) => definition.config.cooldownMs ?? []),
+    );
     return all.length === 0 ? undefined : Math.max(...all);
   }
 
   /** Those of the nearest definitions first. */
   rangesOf(network: string, namespace: string): readonly NetworkRange[] {
-    return this.#meant(network, namespace).flatMap(({ ranges }) => ranges);
-  }
-
-  #meant(network: string, namespace: string): readonly Network[] {
+    const distance = (each: Network) => distanceOf(each.namespace, namespace, this.#trusted);
     const known = this.#known().get(network) ?? [];
-    return known.toSorted((a, b) => this.#distance(a, namespace) - this.#distance(b, namespace));
+    return known.toSorted((a, b) => distance(a) - distance(b)).flatMap(({ ranges }) => ranges);
   }
 
-  #distance({ namespace }: Network, claim: string): number {
-    return distanceOf(namespace, claim, this.#trusted);
+  #nearest(network: string, namespace: string): readonly Network[] {
+    return nearest(this.#known().get(network) ?? [], (each) => distanceOf(each.namespace, namespace, this.#trusted));
   }
 
   #known(): ReadonlyMap<string, readonly Network[]> {

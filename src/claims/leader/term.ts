@@ -121,14 +121,10 @@ export class Term {
     if (signal.aborted) return;
     metrics?.states(() => this.#tally.counts);
     this.#wakes.follow(signal);
-    this.#gate.follow(() => this.#wakeAll(), signal);
-    for (const each of followed) {
-      if (!each.isListed)
-        each.listed(signal).then(
-          () => this.#wakeAll(),
-          () => {},
-        ); // aborted before it was there
-    }
+    const wakeAll = () => this.#wakeAll();
+    this.#gate.follow(wakeAll, signal);
+    const aborted = () => {}; // before it was there
+    for (const each of followed) if (!each.isListed) each.listed(signal).then(wakeAll, aborted);
     this.#wakeAll();
     await Promise.all([
       this.#controller.run(signal),
@@ -162,21 +158,18 @@ export class Term {
   #heldBack(stopped: string, why: string): void {
     const { log, events, metrics, systemNamespace: namespace } = this.#options;
     metrics?.heldBack(stopped, why !== "");
-    const about = stateReference(namespace);
     const where = stopped === "" ? {} : { namespace: stopped };
     if (why === "") return log.info("claims of VMs that are gone are ended again", where);
     log.error("no claim of a VM that is gone is ended", { ...where, why });
-    events?.record(about, "Warning", "ClaimsHeldBack", `Claims are kept: ${why}`);
+    events?.record(stateReference(namespace), "Warning", "ClaimsHeldBack", `Claims are kept: ${why}`);
   }
 
   /** A claim is counted at its home. */
   #count(family: string, facts: FamilyFacts): void {
     if (this.#options.metrics === undefined) return;
     const own = facts.claims.filter((claim) => homeOf(claim) === family);
-    this.#tally.set(
-      family,
-      own.map(({ metadata }) => stateOfClaim(facts, metadata.uid ?? "")),
-    );
+    const states = own.map(({ metadata }) => stateOfClaim(facts, metadata.uid ?? ""));
+    this.#tally.set(family, states);
   }
 
   #did(family: string, { kind }: ClaimStep): void {

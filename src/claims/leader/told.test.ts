@@ -16,7 +16,6 @@ it("says once what every plan says, again after an hour, and at once what is new
     on: "claim",
     name: "vm.blue",
     uid: "c",
-    type: "Warning",
     reason: "Waiting",
     message: "for room",
   };

@@ -6,9 +6,6 @@ import { type KubeObject, picked } from "../../kube/meta.ts";
 export type Machine = VirtualMachine & KubeObject;
 export type Instance = VirtualMachineInstance & KubeObject;
 
-const keptLabels = [persistenceLabelName];
-const keptAnnotations = [addressesAnnotation];
-
 export function trimMachine({ metadata, spec }: Machine): Machine {
   const { template } = spec ?? {};
   return {
@@ -57,7 +54,7 @@ function trimMetadata(metadata: KubeObject["metadata"]): KubeObject["metadata"] 
 }
 
 function marksOf({ labels, annotations }: Pick<KubevirtMetadata, "labels" | "annotations">) {
-  return { labels: picked(labels, ...keptLabels), annotations: picked(annotations, ...keptAnnotations) };
+  return { labels: picked(labels, persistenceLabelName), annotations: picked(annotations, addressesAnnotation) };
 }
 
 /** Others write these, and one odd object must not stop the list of all: what is no network or interface with a name is left out. */

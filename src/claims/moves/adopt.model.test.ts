@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { planAdoption } from "./adopt.ts";
-import { ClaimsError } from "./claims-error.ts";
-import type { Move, MoveDecision } from "./move.ts";
+import { ClaimsError, type Move, type MoveDecision } from "./move.ts";
 import { planTakeover } from "./takeover.ts";
 import { claim, heldFor, instance, launcher, machine, scene, type SceneParts, user } from "./testing/snapshot.ts";
 
@@ -68,7 +67,7 @@ const cluster = fc
   }));
 
 const movesOf = (verdicts: readonly MoveDecision[]): Move[] =>
-  verdicts.flatMap((each) => (each.verdict === "move" ? [each.move] : []));
+  verdicts.flatMap((each) => (each.kind === "move" ? [each.move] : []));
 
 /** Whose a claim is, as it stands on it. */
 function recordedOwner(parts: SceneParts, uid: string): string | undefined {
@@ -99,7 +98,7 @@ describe("whatever there is", () => {
           for (const { address } of take) {
             expect(parts.held?.some(({ hold }) => `${hold.address}` === `${address}`)).toBe(false);
           }
-          const target = change.change === "mark" ? recordedOwner(parts, change.claim.metadata.uid ?? "") : "vm-2";
+          const target = change.kind === "mark" ? recordedOwner(parts, change.claim.metadata.uid ?? "") : "vm-2";
           expect([dead, "vm-2"]).toContain(target);
         }
       }),
@@ -111,8 +110,8 @@ describe("whatever there is", () => {
     fc.assert(
       fc.property(cluster, (parts) => {
         for (const { claim: change, pass, take } of movesOf(planTakeover(scene(parts)))) {
-          expect(change.change).toBe("mark");
-          if (change.change !== "mark") return;
+          expect(change.kind).toBe("mark");
+          if (change.kind !== "mark") return;
           expect(change.claim.metadata.finalizers).toContain("kubevirt.io/persistent-ipam");
           expect(change.claim.metadata.ownerReferences?.[0]?.uid).toBe("vm-2");
           expect(pass).toEqual([]);

@@ -3,9 +3,8 @@ import { describe, expect, it, test } from "vitest";
 
 import { adoptedFromAnnotation, claimFinalizer, identityOf } from "../../api/claims/claim-marks.ts";
 import { type AdoptionRequest, planAdoption } from "./adopt.ts";
-import type { ClaimsError } from "./claims-error.ts";
-import type { MoveDecision } from "./move.ts";
-import type { SnapshotIndex } from "./snapshot-index.ts";
+import type { ClaimsError, MoveDecision } from "./move.ts";
+import type { SnapshotIndex } from "./snapshot.ts";
 import { claim, held, heldFor, instance, launcher, machine, scene, type SceneParts, user } from "./testing/snapshot.ts";
 
 const old = "vm-1";
@@ -19,12 +18,11 @@ const plan = (books: SnapshotIndex, more: Partial<AdoptionRequest> = {}) =>
 /** One line for a verdict: what happens to the claim, and to each address. */
 function told(verdict: MoveDecision | undefined): string {
   if (verdict === undefined) return "nothing";
-  if (verdict.verdict !== "move")
-    return verdict.verdict === "done" ? `done ${verdict.words}` : `refused ${verdict.why}`;
+  if (verdict.kind !== "move") return verdict.kind === "done" ? `done ${verdict.words}` : `refused ${verdict.why}`;
   const { claim: change, pass, take } = verdict.move;
-  const subject = change.change === "create" || change.change === "replace" ? change.object : change.claim;
+  const subject = change.kind === "create" || change.kind === "replace" ? change.object : change.claim;
   return [
-    `${change.change} ${subject.metadata.name}${change.change === "mark" ? ` ${subject.metadata.uid}` : ""}`,
+    `${change.kind} ${subject.metadata.name}${change.kind === "mark" ? ` ${subject.metadata.uid}` : ""}`,
     ...pass.map(({ held: { hold } }) => `pass ${hold.address}`),
     ...take.map(({ address }) => `take ${address}`),
   ].join(", ");
@@ -147,14 +145,14 @@ describe("adopt", () => {
     ],
   ])("is refused where %s", (_, parts, words) => {
     const [verdict] = plan(scene({ machines: [vm], ...parts }));
-    expect(verdict).toMatchObject({ verdict: "refused", why: expect.stringContaining(words) });
+    expect(verdict).toMatchObject({ kind: "refused", why: expect.stringContaining(words) });
   });
 
   it("a pod of the old guest that runs keeps it; one that has ended does not; the VM's own pod is none of others", () => {
     const gone = instance("vmi-1", machine(old));
     const [running, ended] = [launcher("p1", gone, ["blue"]), launcher("p1", gone, ["blue"], "Succeeded")];
     const used = heldFor("10.0.0.7", "claim-1", { note: oldHold.hold.note!, users: [user(running)] });
-    const at = (parts: SceneParts) => plan(scene({ machines: [vm], held: [used], ...parts }))[0]?.verdict;
+    const at = (parts: SceneParts) => plan(scene({ machines: [vm], held: [used], ...parts }))[0]?.kind;
     expect(at({ pods: [running] })).toBe("refused");
     expect(at({ pods: [ended] })).toBe("move");
     expect(at({})).toBe("move");
@@ -168,13 +166,13 @@ describe("adopt", () => {
     const parts = { machines: [machine("vm-2", ["dual"])] };
     expect(told(plan(scene({ ...parts, held: [four, six] }))[0])).toBe("create db.dual, pass 10.1.0.7, pass fd00::7");
     const elsewhere = { ...six, hold: { ...six.hold, domain: "network:red" } };
-    expect(plan(scene({ ...parts, held: [four, elsewhere] }))[0]?.verdict).toBe("refused");
+    expect(plan(scene({ ...parts, held: [four, elsewhere] }))[0]?.kind).toBe("refused");
   });
 
   it("one NIC is judged without the other, and can be asked for alone", () => {
     const second = heldFor("10.1.0.7", "c2", { note: { identity: identityOf(old, "dual") } });
     const books = scene({ machines: [machine("vm-2", ["blue"])], held: [oldHold, second] });
-    expect(plan(books).map(({ what, verdict }) => [what, verdict])).toEqual([
+    expect(plan(books).map(({ what, kind }) => [what, kind])).toEqual([
       ["blue", "move"],
       ["dual", "refused"],
     ]);
@@ -208,7 +206,7 @@ describe("adopt", () => {
       metadata: { finalizers: ["kubevirt.io/persistent-ipam", "a/b"] },
     });
     const [verdict] = plan(scene({ machines: [vm], held: [oldHold], claims: [restored] }));
-    const change = verdict?.verdict === "move" ? verdict.move.claim : undefined;
+    const change = verdict?.kind === "move" ? verdict.move.claim : undefined;
     expect(change).toMatchObject({
       metadata: {
         annotations: {

@@ -7,30 +7,9 @@ import type { StoredClaim } from "../../cluster/resources.ts";
 import { describeDomain } from "../../ipam/ledger.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
-import { ClaimsError } from "./claims-error.ts";
-import {
-  type ClaimChange,
-  describeClaim,
-  type Move,
-  newClaim,
-  nicOfClaim,
-  noteFor,
-  partOfHeld,
-  remarked,
-  type MoveDecision,
-} from "./move.ts";
-import {
-  namesake,
-  obtainable,
-  type OwnClaim,
-  ownClaimOf,
-  ownNames,
-  readIps,
-  livingUsers,
-  type NewOwner,
-  newOwnerOf,
-} from "./new-owner.ts";
-import type { SnapshotIndex } from "./snapshot-index.ts";
+import * as moves from "./move.ts";
+import * as owners from "./new-owner.ts";
+import type { SnapshotIndex } from "./snapshot.ts";
 
 export interface AdoptionRequest {
   readonly namespace: string;
@@ -41,14 +20,17 @@ export interface AdoptionRequest {
 }
 
 /** Throws ClaimsError where nothing can be adopted at all. */
-export function planAdoption(books: SnapshotIndex, request: AdoptionRequest): MoveDecision[] {
+export function planAdoption(books: SnapshotIndex, request: AdoptionRequest): moves.MoveDecision[] {
   const { namespace, name, from } = request;
-  const target = newOwnerOf(books.snapshot, request, books.places.persistence);
+  const target = owners.newOwnerOf(books, request);
   if (target === undefined) {
-    throw new ClaimsError("no-machine", `There is no VM and no VMI ${namespace}/${name}: restore it first, stopped.`);
+    throw new moves.ClaimsError(
+      "no-machine",
+      `There is no VM and no VMI ${namespace}/${name}: restore it first, stopped.`,
+    );
   }
   if (target.phase === "deleting") {
-    throw new ClaimsError(
+    throw new moves.ClaimsError(
       "no-machine",
       `${target.kind} ${namespace}/${name} is being deleted: it can own nothing new.`,
     );
@@ -57,12 +39,12 @@ export function planAdoption(books: SnapshotIndex, request: AdoptionRequest): Mo
   const sources = sourcesOf(books, target, from);
   const asked = [...sources.values()].filter(({ nic }) => request.nic === undefined || nic === request.nic);
   if (asked.length === 0) return nothingToAdopt(books, target, request);
-  return asked.map((source) => verdictOf(books, target, source, from));
+  return asked.map((source) => decisionOf(books, target, source, from));
 }
 
-function refuseLiving({ snapshot }: SnapshotIndex, from: string, target: NewOwner): void {
+function refuseLiving({ snapshot }: SnapshotIndex, from: string, target: owners.NewOwner): void {
   if (from === target.uid) {
-    throw new ClaimsError(
+    throw new moves.ClaimsError(
       "owner-alive",
       `${from} is the UID of ${target.kind} ${target.namespace}/${target.name} itself: nothing is to be adopted.`,
     );
@@ -71,7 +53,7 @@ function refuseLiving({ snapshot }: SnapshotIndex, from: string, target: NewOwne
     const { uid, namespace, name, deletionTimestamp } = each.metadata;
     if (uid !== from) continue;
     const state = deletionTimestamp === undefined ? "exists" : "is being deleted and not gone yet";
-    throw new ClaimsError(
+    throw new moves.ClaimsError(
       "owner-alive",
       `The owner ${from} lives: ${each.kind} ${namespace}/${name} ${state}. Its addresses stay its own while it is there.`,
     );
@@ -85,10 +67,10 @@ interface Source {
 }
 
 /** Key: the NIC. */
-function sourcesOf(books: SnapshotIndex, target: NewOwner, from: string): Map<string, Source> {
+function sourcesOf(books: SnapshotIndex, target: owners.NewOwner, from: string): Map<string, Source> {
   const claims = Map.groupBy(
     books.claimsOf(from).filter(({ metadata }) => metadata.namespace === target.namespace),
-    (claim) => nicOfClaim(claim, ownNames(target, claim.spec.network)) ?? claim.metadata.name ?? "",
+    (claim) => moves.nicOfClaim(claim, owners.ownNames(target, claim.spec.network)) ?? claim.metadata.name ?? "",
   );
   const begun = begunFor(books, target, from);
   const nics = new Set([...claims.keys(), ...books.nicsHeldFor(from), ...begun.keys()]);
@@ -106,7 +88,7 @@ function sourcesOf(books: SnapshotIndex, target: NewOwner, from: string): Map<st
 }
 
 /** Noted as the target's by an adoption that was cut short: no claim has it yet. Key: the NIC. */
-function begunFor(books: SnapshotIndex, target: NewOwner, from: string): Map<string, readonly ListedHold[]> {
+function begunFor(books: SnapshotIndex, target: owners.NewOwner, from: string): Map<string, readonly ListedHold[]> {
   return new Map(
     target.nics.flatMap(({ nic }) => {
       const begun = adoptedHolds(books, target, nic, from).filter(({ hold }) => !books.claims.has(hold.owner.uid));
@@ -115,7 +97,7 @@ function begunFor(books: SnapshotIndex, target: NewOwner, from: string): Map<str
   );
 }
 
-function adoptedHolds(books: SnapshotIndex, { uid }: NewOwner, nic: string, from: string): ListedHold[] {
+function adoptedHolds(books: SnapshotIndex, { uid }: owners.NewOwner, nic: string, from: string): ListedHold[] {
   return books.heldAs(identityOf(uid, nic)).filter(({ hold }) => hold.note?.why === adoptedWords(from));
 }
 
@@ -124,29 +106,33 @@ function adoptedWords(from: string): string {
 }
 
 /** Where it was done before there is nothing left of the old owner, and claims or holds say so. */
-function nothingToAdopt(books: SnapshotIndex, target: NewOwner, { from, nic }: AdoptionRequest): MoveDecision[] {
+function nothingToAdopt(
+  books: SnapshotIndex,
+  target: owners.NewOwner,
+  { from, nic }: AdoptionRequest,
+): moves.MoveDecision[] {
   const marked = books
     .claimsOf(target.uid)
     .filter(({ metadata }) => metadata.annotations?.[adoptedFromAnnotation] === from)
-    .flatMap((claim) => nicOfClaim(claim, new Map()) ?? []);
+    .flatMap((claim) => moves.nicOfClaim(claim, new Map()) ?? []);
   const noted = target.nics.filter((each) => adoptedHolds(books, target, each.nic, from).length > 0);
   const done = new Set([...marked, ...noted.map((each) => each.nic)]);
   const asked = [...done].filter((each) => nic === undefined || each === nic);
   if (asked.length > 0) {
-    return asked.map((what) => ({ verdict: "done", what, words: `it was adopted from ${from} before` }));
+    return asked.map((what) => ({ kind: "done", what, words: `it was adopted from ${from} before` }));
   }
   const where = nic === undefined ? "" : ` for network ${nic}`;
-  throw new ClaimsError(
+  throw new moves.ClaimsError(
     "no-proof",
     `No claim of namespace ${target.namespace} and no hold records the owner ${from}${where}: without that proof nothing is adopted. ` +
       `The UID of the VM before is in its backup (metadata.uid); holdfast claims -n ${target.namespace} NAME shows what a claim records.`,
   );
 }
 
-function verdictOf(books: SnapshotIndex, target: NewOwner, source: Source, from: string): MoveDecision {
+function decisionOf(books: SnapshotIndex, target: owners.NewOwner, source: Source, from: string): moves.MoveDecision {
   const { nic } = source;
-  const refused = (why: string): MoveDecision => ({ verdict: "refused", what: nic, why });
-  const own = ownClaimOf(books, target, nic);
+  const refused = (why: string): moves.MoveDecision => ({ kind: "refused", what: nic, why });
+  const own = owners.ownClaimOf(books, target, nic);
   if (typeof own === "string") return refused(own);
   const obstacle = source.holds
     .map((held) => obstacleOf(books, target, own, held, from))
@@ -155,11 +141,11 @@ function verdictOf(books: SnapshotIndex, target: NewOwner, source: Source, from:
   const wrong = source.claims.find(({ spec }) => spec.network !== own.network);
   if (wrong !== undefined) {
     return refused(
-      `${describeClaim(wrong)} is of network ${wrong.spec.network}, and ${nic} of the VM is on ${own.network}: give the NIC that network`,
+      `${moves.describeClaim(wrong)} is of network ${wrong.spec.network}, and ${nic} of the VM is on ${own.network}: give the NIC that network`,
     );
   }
-  const wanted = readIps(source.claims.flatMap(({ status }) => status?.ips ?? []));
-  const got = typeof wanted === "string" ? wanted : obtainable(books, own, wanted, { known: source.holds });
+  const wanted = owners.readIps(source.claims.flatMap(({ status }) => status?.ips ?? []));
+  const got = typeof wanted === "string" ? wanted : owners.obtainable(books, own, wanted, { known: source.holds });
   if (typeof got === "string") return refused(got);
   const { take } = got;
   const kept = new Set([
@@ -171,19 +157,23 @@ function verdictOf(books: SnapshotIndex, target: NewOwner, source: Source, from:
   if (other.length > 0) return refused(hasOther(target, own, other));
   const claim = changeOf(books, target, source, own, from);
   if (typeof claim === "string") return refused(claim);
-  const move: Move = {
+  const move: moves.Move = {
     nic,
     first: "claim",
     claim,
-    pass: source.holds.map((held) => ({ held, part: partOfHeld(held) })),
+    pass: source.holds.map(moves.passOf),
     take,
-    note: noteFor(target, nic, adoptedWords(from)),
+    note: moves.noteFor(target, nic, adoptedWords(from)),
     users: [],
   };
-  return { verdict: "move", what: nic, move };
+  return { kind: "move", what: nic, move };
 }
 
-function hasOther({ namespace, name }: NewOwner, { nic }: OwnClaim, other: readonly ListedHold[]): string {
+function hasOther(
+  { namespace, name }: owners.NewOwner,
+  { nic }: owners.OwnClaim,
+  other: readonly ListedHold[],
+): string {
   const addresses = other.map(({ hold }) => hold.address).join(", ");
   return (
     `VM ${namespace}/${name} has ${addresses} on ${nic} by now. To have the old address instead: stop the VM, take the network out of its ` +
@@ -194,7 +184,7 @@ function hasOther({ namespace, name }: NewOwner, { nic }: OwnClaim, other: reado
 /** It must be where the NIC's definition hands out of; what was asked for by number may be in no range, and then has no pool. */
 function misplacedBy(
   { places }: SnapshotIndex,
-  { definition }: OwnClaim,
+  { definition }: owners.OwnClaim,
   { hold, namespace }: ListedHold,
 ): string | undefined {
   const placing = places.of([definition], hold.address);
@@ -216,8 +206,8 @@ function thirdOf(claim: StoredClaim, either: readonly string[]): string | undefi
 /** In a sentence why this hold cannot be the target's. */
 function obstacleOf(
   books: SnapshotIndex,
-  target: NewOwner,
-  own: OwnClaim,
+  target: owners.NewOwner,
+  own: owners.OwnClaim,
   held: ListedHold,
   from: string,
 ): string | undefined {
@@ -227,9 +217,9 @@ function obstacleOf(
   if (third !== undefined) return `${hold.address} is held for ${describeOwner(hold.owner)}, ${third} and not ${from}`;
   const misplaced = misplacedBy(books, own, held);
   if (misplaced !== undefined) return misplaced;
-  const stranger = livingUsers(books.snapshot, hold.owner.namespace, hold.users).find(
-    (pod) => target.vmi === undefined || launchedBy(pod.metadata)?.uid !== target.vmi.metadata.uid,
-  );
+  const stranger = owners
+    .livingUsers(books, hold)
+    .find((pod) => target.vmi === undefined || launchedBy(pod.metadata)?.uid !== target.vmi.metadata.uid);
   if (stranger === undefined) return undefined;
   return `Pod ${stranger.metadata.namespace}/${stranger.metadata.name} still uses ${hold.address}: wait until it has ended`;
 }
@@ -237,21 +227,21 @@ function obstacleOf(
 /** The claim that the leader made for the VM; else the old one, which then says whose it is; else one made anew. */
 function changeOf(
   books: SnapshotIndex,
-  target: NewOwner,
+  target: owners.NewOwner,
   source: Source,
-  own: OwnClaim,
+  own: owners.OwnClaim,
   from: string,
-): ClaimChange | string {
+): moves.ClaimChange | string {
   const { nic, claims, holds } = source;
-  if (own.claim !== undefined) return remarked(own.claim, target, nic, { adoptedFrom: from });
+  if (own.claim !== undefined) return moves.remarked(own.claim, target, nic, { adoptedFrom: from });
   const alive = claims.find(({ metadata }) => metadata.deletionTimestamp === undefined);
-  if (alive !== undefined) return remarked(alive, target, nic, { adoptedFrom: from });
-  const object = newClaim(target, nic, own.network, { continues: holds[0]?.hold.owner.uid, adoptedFrom: from });
-  const old = namesake(books, object);
-  if (old === undefined) return { change: "create", object };
+  if (alive !== undefined) return moves.remarked(alive, target, nic, { adoptedFrom: from });
+  const object = moves.newClaim(target, nic, own.network, { continues: holds[0]?.hold.owner.uid, adoptedFrom: from });
+  const old = books.namesake(object);
+  if (old === undefined) return { kind: "create", object };
   if (!claims.includes(old))
-    return `${describeClaim(old)} has the name, and is not of ${from}: holdfast claims says whose it is`;
+    return `${moves.describeClaim(old)} has the name, and is not of ${from}: holdfast claims says whose it is`;
   const foreign = (old.metadata.finalizers ?? []).filter((each) => each !== claimFinalizer);
-  if (foreign.length === 0) return { change: "replace", old, object };
-  return `${describeClaim(old)} is being deleted and waits for ${foreign.join(", ")}: whoever put that there must take it away first`;
+  if (foreign.length === 0) return { kind: "replace", old, object };
+  return `${moves.describeClaim(old)} is being deleted and waits for ${foreign.join(", ")}: whoever put that there must take it away first`;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 
 import { identityOf } from "../../api/claims/claim-marks.ts";
 import { planFile, type ExportedClaim, exportClaims, type ExportFile, parseExport } from "./export.ts";
-import type { SnapshotIndex } from "./snapshot-index.ts";
+import type { SnapshotIndex } from "./snapshot.ts";
 import { claim, heldFor, machine, nowMs, scene, type SceneParts } from "./testing/snapshot.ts";
 
 const vm = machine("vm-1", ["blue", "dual", "ovn"]);
@@ -78,11 +78,10 @@ describe("adopt --file", () => {
   const own = claim({ uid: "c9", owner: "vm-9" });
   const told = (books: SnapshotIndex, ...claims: ExportedClaim[]) =>
     planFile(books, { file: file(...claims) }).map((verdict) => {
-      if (verdict.verdict !== "move")
-        return `${verdict.verdict} ${verdict.verdict === "done" ? verdict.words : verdict.why}`;
+      if (verdict.kind !== "move") return `${verdict.kind} ${verdict.kind === "done" ? verdict.words : verdict.why}`;
       const { claim: change, pass, take } = verdict.move;
       return [
-        change.change,
+        change.kind,
         ...pass.map(({ held }) => `pass ${held.hold.address}`),
         ...take.map(({ address }) => `take ${address}`),
       ].join(", ");

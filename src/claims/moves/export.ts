@@ -2,32 +2,11 @@
 // Promised: every VM's claim that has an address is in it, with all of its addresses. What cannot move is named in `left`, with the reason.
 import { z } from "zod";
 
-import { homeOf } from "../../api/claims/claim-family.ts";
 import { macLabelName, ownershipOf } from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-import { parseKey } from "../../kube/meta.ts";
-import { ClaimsError } from "./claims-error.ts";
-import {
-  describeClaim,
-  nicOfClaim,
-  type Move,
-  newClaim,
-  noteFor,
-  partOfHeld,
-  remarked,
-  type MoveDecision,
-} from "./move.ts";
-import {
-  ownNames,
-  newOwnerOf,
-  namesake,
-  obtainable,
-  type OwnClaim,
-  ownClaimOf,
-  readIps,
-  type NewOwner,
-} from "./new-owner.ts";
-import type { SnapshotIndex } from "./snapshot-index.ts";
+import * as moves from "./move.ts";
+import * as owners from "./new-owner.ts";
+import type { SnapshotIndex } from "./snapshot.ts";
 
 const claimEntry = z.object({
   namespace: z.string().min(1),
@@ -61,7 +40,7 @@ export function exportClaims(books: SnapshotIndex): ExportFile {
   const left: string[] = [];
   for (const claim of books.snapshot.claims) {
     const exported = exportOf(books, claim);
-    if (typeof exported === "string") left.push(`${describeClaim(claim)}: ${exported}`);
+    if (typeof exported === "string") left.push(`${moves.describeClaim(claim)}: ${exported}`);
     else claims.push(exported);
   }
   const exportedAt = new Date(books.snapshot.nowMs).toISOString();
@@ -74,16 +53,15 @@ function exportOf(books: SnapshotIndex, claim: StoredClaim): ExportedClaim | str
   const ownership = ownershipOf(claim);
   if (ownership.kind === "ownerless")
     return "it has no owner: make it by hand in the other cluster, with the same name";
-  const { namespace = "", name: vm } = parseKey(homeOf(claim));
-  const target = newOwnerOf(books.snapshot, { namespace, name: vm }, books.places.persistence);
-  if (target?.uid !== ownership.uid) return `its owner ${ownership.uid} is gone`;
-  const nic = nicOfClaim(claim, ownNames(target, claim.spec.network));
+  const target = owners.livingOwnerOf(books, claim);
+  if (target === undefined) return `its owner ${ownership.uid} is gone`;
+  const nic = moves.nicOfClaim(claim, owners.ownNames(target, claim.spec.network));
   if (nic === undefined) return "it does not say which NIC it is for, and its name does not either";
   const ips = ipsOf(books, claim);
   if (ips.length === 0) return "it has no address yet";
-  const { network } = claim.spec;
+  const { namespace, name: vm, uid: ownerUid } = target;
   const mac = (claim.metadata.labels?.[macLabelName] ?? "").replaceAll("-", ":");
-  return { namespace, vm, nic, network, ownerUid: ownership.uid, claim: claim.metadata.name ?? "", ips, mac };
+  return { namespace, vm, nic, network: claim.spec.network, ownerUid, claim: claim.metadata.name ?? "", ips, mac };
 }
 
 /** The holds decide; where another IPAM gives the addresses, the status is all there is. */
@@ -113,8 +91,8 @@ export function parseExport(text: string, where: string): ExportFile {
   throw badFile(where, `${first?.path.join(".") || "the document"}: ${first?.message}`, read.error);
 }
 
-function badFile(where: string, why: string, cause: unknown): ClaimsError {
-  return new ClaimsError(
+function badFile(where: string, why: string, cause: unknown): moves.ClaimsError {
+  return new moves.ClaimsError(
     "bad-file",
     `${where} is not what \`holdfast claims export\` writes (${why}). Export again, and leave the file as it is.`,
     { cause },
@@ -132,7 +110,7 @@ export interface FileRequest {
  * `holdfast adopt --file`: which addresses of another cluster's VMs their namesakes here get. Exactly those of the file, or none for that NIC, with who has them.
  * The file is the proof: nothing here says that the VM was the same, so it takes only what is nobody's. Done twice, it is done once.
  */
-export function planFile(books: SnapshotIndex, { file, namespace, name, nic }: FileRequest): MoveDecision[] {
+export function planFile(books: SnapshotIndex, { file, namespace, name, nic }: FileRequest): moves.MoveDecision[] {
   const claimed = new Map<string, string>();
   return file.claims
     .filter(
@@ -141,20 +119,20 @@ export function planFile(books: SnapshotIndex, { file, namespace, name, nic }: F
         (name ?? each.vm) === each.vm &&
         (nic ?? each.nic) === each.nic,
     )
-    .map((each) => verdictOf(books, each, claimed));
+    .map((each) => decisionOf(books, each, claimed));
 }
 
 /** `claimed`: address of a network -> the entry of the file that has it. A file may have been put together by hand. */
-function verdictOf(books: SnapshotIndex, entry: ExportedClaim, claimed: Map<string, string>): MoveDecision {
+function decisionOf(books: SnapshotIndex, entry: ExportedClaim, claimed: Map<string, string>): moves.MoveDecision {
   const { namespace, vm, nic } = entry;
   const what = `${namespace}/${vm} ${nic}`;
-  const refused = (why: string): MoveDecision => ({ verdict: "refused", what, why });
-  const target = newOwnerOf(books.snapshot, { namespace, name: vm }, books.places.persistence);
+  const refused = (why: string): moves.MoveDecision => ({ kind: "refused", what, why });
+  const target = owners.newOwnerOf(books, { namespace, name: vm });
   if (target === undefined) return refused(`there is no VM ${namespace}/${vm} here: make it first, stopped`);
   if (target.phase === "deleting") return refused(`VM ${namespace}/${vm} is being deleted`);
-  const own = ownClaimOf(books, target, nic);
+  const own = owners.ownClaimOf(books, target, nic);
   if (typeof own === "string") return refused(own);
-  const addresses = readIps(entry.ips);
+  const addresses = owners.readIps(entry.ips);
   if (typeof addresses === "string") return refused(addresses);
   const doubled = addresses.map((each) => `${own.network} ${each}`).find((key) => (claimed.get(key) ?? what) !== what);
   if (doubled !== undefined) return refused(`the file gives ${doubled.split(" ")[1]} to ${claimed.get(doubled)} too`);
@@ -167,36 +145,36 @@ function verdictOf(books: SnapshotIndex, entry: ExportedClaim, claimed: Map<stri
         "put it back, and call this before it starts",
     );
   }
-  const got = obtainable(books, own, addresses);
+  const got = owners.obtainable(books, own, addresses);
   if (typeof got === "string") return refused(got);
   const { take } = got;
   const isHeld = own.holds.every(({ hold }) => hold.owner.uid === own.claim?.metadata.uid);
   if (take.length === 0 && own.claim !== undefined && isHeld)
-    return { verdict: "done", what, words: `it has ${entry.ips.join(", ")} already` };
+    return { kind: "done", what, words: `it has ${entry.ips.join(", ")} already` };
   return moveOf(books, target, own, take, entry);
 }
 
 function moveOf(
   books: SnapshotIndex,
-  target: NewOwner,
-  own: OwnClaim,
-  take: Move["take"],
+  target: owners.NewOwner,
+  own: owners.OwnClaim,
+  take: moves.Move["take"],
   { namespace, vm, nic, ownerUid }: ExportedClaim,
-): MoveDecision {
+): moves.MoveDecision {
   const what = `${namespace}/${vm} ${nic}`;
   const stray = own.holds.filter(({ hold }) => hold.owner.uid !== own.claim?.metadata.uid);
   const before = { continues: stray[0]?.hold.owner.uid, adoptedFrom: ownerUid === "" ? undefined : ownerUid };
-  const object = newClaim(target, nic, own.network, before);
-  const taken = own.claim === undefined ? namesake(books, object) : undefined;
+  const object = moves.newClaim(target, nic, own.network, before);
+  const taken = own.claim === undefined ? books.namesake(object) : undefined;
   if (taken !== undefined) {
-    const why = `${describeClaim(taken)} has the name, and is not of this VM: holdfast claims says whose it is`;
-    return { verdict: "refused", what, why };
+    const why = `${moves.describeClaim(taken)} has the name, and is not of this VM: holdfast claims says whose it is`;
+    return { kind: "refused", what, why };
   }
   const claim =
     own.claim === undefined
-      ? ({ change: "create", object } as const)
-      : remarked(own.claim, target, nic, { ...before, continues: undefined });
-  const pass = stray.map((held) => ({ held, part: partOfHeld(held) }));
-  const note = noteFor(target, nic, `adopted from a file, where ${ownerUid || "another VM"} had it`);
-  return { verdict: "move", what, move: { nic, first: "claim", claim, pass, take, note, users: [] } };
+      ? ({ kind: "create", object } as const)
+      : moves.remarked(own.claim, target, nic, { ...before, continues: undefined });
+  const pass = stray.map(moves.passOf);
+  const note = moves.noteFor(target, nic, `adopted from a file, where ${ownerUid || "another VM"} had it`);
+  return { kind: "move", what, move: { nic, first: "claim", claim, pass, take, note, users: [] } };
 }

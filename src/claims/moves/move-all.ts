@@ -2,12 +2,9 @@
 import { restsOf } from "../../cluster/state.ts";
 import { LedgerError } from "../../ipam/ledger.ts";
 import { isApiError } from "../../kube/errors.ts";
-import { ClaimsError } from "./claims-error.ts";
-import type { PerformOptions } from "./hold-writes.ts";
-import { describeClaim, type Move, type MoveDecision } from "./move.ts";
-import { perform } from "./perform.ts";
-import { SnapshotIndex } from "./snapshot-index.ts";
-import type { ClaimsSnapshot } from "./snapshot.ts";
+import { ClaimsError, describeClaim, type Move, type MoveDecision } from "./move.ts";
+import { perform, type PerformOptions } from "./perform.ts";
+import { type ClaimsSnapshot, SnapshotIndex } from "./snapshot.ts";
 
 export interface MovingOptions extends PerformOptions {
   readonly look: () => Promise<ClaimsSnapshot>;
@@ -32,11 +29,11 @@ const progressEvery = 100;
 export async function moveAll(options: MovingOptions): Promise<MovingReport> {
   const { plan, dryRun, say } = options;
   const books = await look(options);
-  const verdicts = plan(books);
+  const decisions = plan(books);
   const report = { moved: 0, already: 0, refused: 0 };
-  for (const [index, verdict] of verdicts.entries()) {
-    if (index > 0 && index % progressEvery === 0) say(`${index} of ${verdicts.length} done`);
-    const { kind, line } = dryRun ? said(verdict) : await carryOut(verdict, options);
+  for (const [index, decision] of decisions.entries()) {
+    if (index > 0 && index % progressEvery === 0) say(`${index} of ${decisions.length} done`);
+    const { kind, line } = dryRun ? said(decision) : await carryOut(decision, options);
     report[kind] += 1;
     say(line);
   }
@@ -61,23 +58,23 @@ interface Said {
   readonly line: string;
 }
 
-function said(verdict: MoveDecision): Said {
-  switch (verdict.verdict) {
+function said(decision: MoveDecision): Said {
+  switch (decision.kind) {
     case "move":
-      return { kind: "moved", line: `${verdict.what}: would do: ${wordsOf(verdict.move)}` };
+      return { kind: "moved", line: `${decision.what}: would do: ${wordsOf(decision.move)}` };
     case "done":
-      return { kind: "already", line: `${verdict.what}: ${verdict.words}` };
+      return { kind: "already", line: `${decision.what}: ${decision.words}` };
     case "refused":
-      return { kind: "refused", line: `${verdict.what}: refused: ${verdict.why}.` };
+      return { kind: "refused", line: `${decision.what}: refused: ${decision.why}.` };
   }
 }
 
 async function carryOut(first: MoveDecision, options: MovingOptions): Promise<Said> {
-  let verdict: MoveDecision | undefined = first;
+  let decision: MoveDecision | undefined = first;
   let why = "";
   for (let round = 1; round <= roundsMax; round++) {
-    if (verdict?.verdict !== "move") break;
-    const { move, what }: { readonly move: Move; readonly what: string } = verdict;
+    if (decision?.kind !== "move") break;
+    const { move, what }: { readonly move: Move; readonly what: string } = decision;
     const result = await performed(move, options);
     if (result.outcome === "done") {
       return { kind: "moved", line: `${what}: ${doneWords(move, describeClaim(result.claim), result.addresses)}` };
@@ -85,11 +82,11 @@ async function carryOut(first: MoveDecision, options: MovingOptions): Promise<Sa
     if (result.outcome === "refused") return { kind: "refused", line: `${what}: refused: ${result.why}.` };
     why = result.why;
     const again = options.plan(await look(options));
-    verdict = again.find((each) => each.what === what);
+    decision = again.find((each) => each.what === what);
   }
   // It is not asked for any more: somebody else has done it.
-  if (verdict === undefined) return { kind: "already", line: `${first.what}: it is as it must be by now` };
-  if (verdict.verdict !== "move") return said(verdict);
+  if (decision === undefined) return { kind: "already", line: `${first.what}: it is as it must be by now` };
+  if (decision.kind !== "move") return said(decision);
   return { kind: "refused", line: `${first.what}: refused: ${why}, again and again: call this once more.` };
 }
 
@@ -107,9 +104,9 @@ async function performed(move: Move, options: MovingOptions) {
 
 function wordsOf({ claim, pass, take, users }: Move): string {
   const [name, verb] =
-    claim.change === "create" || claim.change === "replace"
-      ? [describeClaim(claim.object), claim.change]
-      : [describeClaim(claim.claim), claim.change === "mark" ? "mark" : "keep"];
+    claim.kind === "create" || claim.kind === "replace"
+      ? [describeClaim(claim.object), claim.kind]
+      : [describeClaim(claim.claim), claim.kind === "mark" ? "mark" : "keep"];
   const parts = [
     `${verb} ${name}`,
     ...pass.map(({ held }) => `pass ${held.hold.address} on`),

@@ -1,14 +1,5 @@
 // What is to be done so that a claim and its addresses are a VM's: a value for each NIC, all or nothing. Pure.
-import {
-  adoptedFromAnnotation,
-  claimFinalizer,
-  claimInstanceAnnotation,
-  claimName,
-  continuesAnnotation,
-  identityOf,
-  ownershipOf,
-  upstreamClaimFinalizer,
-} from "../../api/claims/claim-marks.ts";
+import * as marks from "../../api/claims/claim-marks.ts";
 import { ipamClaimKind } from "../../api/claims/ipam-claim.ts";
 import { hashedInterfaceName } from "../../api/claims/kubevirt.ts";
 import { apiVersionOf } from "../../api/kind.ts";
@@ -17,6 +8,7 @@ import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../ipam/owner.ts";
 import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import type { Address } from "../../net/address.ts";
+import { CodedError } from "../../net/coded-error.ts";
 import type { LedgerPlace } from "../leader/ledger-place.ts";
 import { annotationsOf, labelsOf, referenceOf } from "../plan/object.ts";
 import type { MetadataPatch } from "../plan/steps.ts";
@@ -24,11 +16,11 @@ import type { NewOwner } from "./new-owner.ts";
 
 export type ClaimChange =
   /** It is there, and as it must be. */
-  | { readonly change: "none"; readonly claim: StoredClaim }
-  | { readonly change: "mark"; readonly claim: StoredClaim; readonly metadata: MetadataPatch }
-  | { readonly change: "create"; readonly object: StoredClaim }
+  | { readonly kind: "none"; readonly claim: StoredClaim }
+  | { readonly kind: "mark"; readonly claim: StoredClaim; readonly metadata: MetadataPatch }
+  | { readonly kind: "create"; readonly object: StoredClaim }
   /** `old` has its name, is being deleted, and only our finalizer keeps it. */
-  | { readonly change: "replace"; readonly old: StoredClaim; readonly object: StoredClaim };
+  | { readonly kind: "replace"; readonly old: StoredClaim; readonly object: StoredClaim };
 
 export interface Move {
   readonly nic: string;
@@ -44,13 +36,13 @@ export interface Move {
 }
 
 export type MoveDecision =
-  | { readonly verdict: "move"; readonly what: string; readonly move: Move }
-  | { readonly verdict: "done"; readonly what: string; readonly words: string }
+  | { readonly kind: "move"; readonly what: string; readonly move: Move }
+  | { readonly kind: "done"; readonly what: string; readonly words: string }
   /** A sentence: why, and what to do. */
-  | { readonly verdict: "refused"; readonly what: string; readonly why: string };
+  | { readonly kind: "refused"; readonly what: string; readonly why: string };
 
-/** What the claim of a NIC says of whose it is. `before`: of the claim that it continues, and the owner that was the proof. */
-export interface Before {
+/** UIDs: of the claim that it continues, and of the owner that was the proof. */
+interface Before {
   readonly continues?: string | undefined;
   readonly adoptedFrom?: string | undefined;
 }
@@ -59,8 +51,8 @@ function marksFor(target: NewOwner, nic: string, { continues, adoptedFrom }: Bef
   const { name } = target;
   const annotations: Record<string, string> = {
     ...annotationsOf(target, nic, name),
-    ...(continues !== undefined && { [continuesAnnotation]: continues }),
-    ...(adoptedFrom !== undefined && { [adoptedFromAnnotation]: adoptedFrom }),
+    ...(continues !== undefined && { [marks.continuesAnnotation]: continues }),
+    ...(adoptedFrom !== undefined && { [marks.adoptedFromAnnotation]: adoptedFrom }),
   };
   return { annotations, labels: labelsOf(name), ownerReferences: [referenceOf(target, name)] };
 }
@@ -71,28 +63,26 @@ export function newClaim(target: NewOwner, nic: string, network: string, before:
     kind: ipamClaimKind.kind,
     metadata: {
       namespace: target.namespace,
-      name: claimName(target.name, nic),
-      finalizers: [claimFinalizer],
+      name: marks.claimName(target.name, nic),
+      finalizers: [marks.claimFinalizer],
       ...marksFor(target, nic, before),
     },
     spec: { network, interface: hashedInterfaceName(nic) },
   };
 }
 
-/** Ours is there, theirs is not; what others keep it with stays. */
-function finalizersOf({ metadata }: StoredClaim): string[] {
-  const others = (metadata.finalizers ?? []).filter(
-    (each) => each !== upstreamClaimFinalizer && each !== claimFinalizer,
-  );
-  return [claimFinalizer, ...others];
-}
-
-/** An owner reference to another life of the VM would let garbage collection delete the claim. */
+/**
+ * An owner reference to another life of the VM would let garbage collection delete the claim. Our finalizer is there, that of ipam-extensions is
+ * not; what others keep it with stays.
+ */
 export function remarked(claim: StoredClaim, target: NewOwner, nic: string, before: Before = {}): ClaimChange {
-  const marks = marksFor(target, nic, before);
-  const stale = target.vmi === undefined ? { [claimInstanceAnnotation]: null } : {};
-  const metadata = { ...marks, annotations: { ...stale, ...marks.annotations }, finalizers: finalizersOf(claim) };
-  return { change: "mark", claim, metadata };
+  const ours = new Set([marks.claimFinalizer, marks.upstreamClaimFinalizer]);
+  const others = (claim.metadata.finalizers ?? []).filter((each) => !ours.has(each));
+  const finalizers = [marks.claimFinalizer, ...others];
+  const wanted = marksFor(target, nic, before);
+  const stale = target.vmi === undefined ? { [marks.claimInstanceAnnotation]: null } : {};
+  const metadata = { ...wanted, annotations: { ...stale, ...wanted.annotations }, finalizers };
+  return { kind: "mark", claim, metadata };
 }
 
 export function claimOwner({ metadata }: StoredClaim, part = 0): ClaimOwner {
@@ -101,12 +91,12 @@ export function claimOwner({ metadata }: StoredClaim, part = 0): ClaimOwner {
 }
 
 export function noteFor(target: NewOwner, nic: string, why: string): HoldNote {
-  return { identity: identityOf(target.uid, nic), why };
+  return { identity: marks.identityOf(target.uid, nic), why };
 }
 
 /** The NIC that a claim is for: as it is recorded, or as one of these names says. */
 export function nicOfClaim(claim: StoredClaim, names: ReadonlyMap<string, string>): string | undefined {
-  const ownership = ownershipOf(claim);
+  const ownership = marks.ownershipOf(claim);
   return (ownership.kind === "owned" ? ownership.nic : undefined) ?? names.get(claim.metadata.name ?? "");
 }
 
@@ -114,6 +104,30 @@ export function describeClaim({ metadata }: StoredClaim): string {
   return `IPAMClaim ${metadata.namespace}/${metadata.name}`;
 }
 
-export function partOfHeld({ hold: { owner } }: ListedHold): number {
-  return owner.kind === "nic" ? 0 : (owner.part ?? 0);
+/** Passed on as the same of its owner's addresses. */
+export function passOf(held: ListedHold): Move["pass"][number] {
+  const { owner } = held.hold;
+  return { held, part: owner.kind === "nic" ? 0 : (owner.part ?? 0) };
 }
+
+/** Why a command about claims did nothing at all. */
+export class ClaimsError extends CodedError<ClaimsErrorCode> {}
+
+type ClaimsErrorCode =
+  /** The cluster does not have the kind. */
+  | "no-kind"
+  /** There is no such VM, and no such VMI. */
+  | "no-machine"
+  /** The UID that was given as proof is that of a VM or VMI that is there. */
+  | "owner-alive"
+  /** Nothing records the UID that was given as proof. */
+  | "no-proof"
+  /** No claim can hold an address now: whereabouts is active, or handing out is paused. */
+  | "not-now"
+  /** kubevirt/ipam-extensions is at work. */
+  | "extensions-run"
+  | "bad-file"
+  /** Finalizers cannot be let go: a controller would put them back, nobody said --yes, or a claim changes all the time. */
+  | "controller-leads"
+  | "not-confirmed"
+  | "keeps-changing";

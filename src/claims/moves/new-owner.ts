@@ -1,59 +1,60 @@
 // A VM, or a VMI without one, as the owner that claims are for: its UID, its NICs, the pods that run it, what it has on one NIC
 // already, and which addresses it could get there. Pure.
-import { claimName, identityOf, swappedClaimName, upstreamClaimName } from "../../api/claims/claim-marks.ts";
-import { definitionKeyOf, type VmiSpec } from "../../api/claims/kubevirt.ts";
+import { homeOf } from "../../api/claims/claim-family.ts";
+import {
+  claimName,
+  identityOf,
+  ownershipOf,
+  swappedClaimName,
+  upstreamClaimName,
+} from "../../api/claims/claim-marks.ts";
+import { definitionKeyOf } from "../../api/claims/kubevirt.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import { tryAddress } from "../../api/holds/address-name.ts";
 import type { Pod, StoredClaim } from "../../cluster/resources.ts";
-import type { Persistence } from "../../cni/config/persistence.ts";
-import type { HoldUser } from "../../ipam/ledger.ts";
+import type { Hold, HoldUser } from "../../ipam/ledger.ts";
 import { describeOwner } from "../../ipam/owner.ts";
+import { type ObjectName, parseKey } from "../../kube/meta.ts";
 import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import type { Address } from "../../net/address.ts";
 import { isPodOver, launcherPodOf } from "../leader/launchers.ts";
-import type { LedgerPlace } from "../leader/ledger-place.ts";
 import { type Life, livesOf } from "../plan/owners.ts";
 import { describeClaim, type Move, nicOfClaim } from "./move.ts";
-import type { SnapshotIndex } from "./snapshot-index.ts";
-import type { ClaimsSnapshot } from "./snapshot.ts";
-
-interface TargetNic {
-  /** The network's name in the VM's spec. */
-  readonly nic: string;
-  /** namespace/name */
-  readonly definition: string;
-}
+import type { SnapshotIndex } from "./snapshot.ts";
 
 export interface NewOwner extends Life {
   readonly namespace: string;
   readonly name: string;
-  readonly nics: readonly TargetNic[];
+  /** `nic`: the network's name in the VM's spec. `definition`: namespace/name. */
+  readonly nics: readonly { readonly nic: string; readonly definition: string }[];
 }
 
 /** Undefined: there is no such VM, and no VMI without one. */
 export function newOwnerOf(
-  { machines, instances }: Pick<ClaimsSnapshot, "machines" | "instances">,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-  persistence: ReadonlyMap<string, Persistence>,
+  { snapshot: { machines, instances }, places }: SnapshotIndex,
+  { namespace = "", name }: ObjectName,
 ): NewOwner | undefined {
   const vm = machines.get(`${namespace}/${name}`);
   const vmi = instances.get(`${namespace}/${name}`);
   const [life] = livesOf({ ...(vm && { vm }), ...(vmi && { vmi }) });
   if (life === undefined || life.phase === "gone") return undefined;
-  const spec = life.vm?.spec?.template?.spec ?? life.vmi?.spec ?? {};
-  return { ...life, namespace, name, nics: nicsOf(spec, namespace, persistence) };
-}
-
-function nicsOf(spec: VmiSpec, namespace: string, persistence: ReadonlyMap<string, Persistence>): TargetNic[] {
-  const primary = [...persistence].find(([key, each]) => key.startsWith(`${namespace}/`) && each.isPrimary)?.[0];
-  return (spec.networks ?? []).flatMap((network): TargetNic[] => {
-    const definition = network.pod === undefined ? definitionKeyOf(network, namespace) : primary;
+  const { networks = [] } = life.vm?.spec?.template?.spec ?? life.vmi?.spec ?? {};
+  const nics = networks.flatMap((network) => {
+    const definition = network.pod === undefined ? definitionKeyOf(network, namespace) : places.primaryIn(namespace);
     return definition === undefined || network.multus?.default === true ? [] : [{ nic: network.name, definition }];
   });
+  return { ...life, namespace, name, nics };
+}
+
+/** The owner that a claim records, where it is there. */
+export function livingOwnerOf(books: SnapshotIndex, claim: StoredClaim): NewOwner | undefined {
+  const ownership = ownershipOf(claim);
+  const target = newOwnerOf(books, parseKey(homeOf(claim)));
+  return ownership.kind === "owned" && target?.uid === ownership.uid ? target : undefined;
 }
 
 /** Launcher pods of the target that have not ended, and have the NIC. */
-export function usersOf({ pods }: Pick<ClaimsSnapshot, "pods">, target: NewOwner, nic: string): HoldUser[] {
+export function usersOf({ snapshot: { pods } }: SnapshotIndex, target: NewOwner, nic: string): HoldUser[] {
   const { namespace, vm, vmi } = target;
   if (vmi === undefined) return [];
   const { uid: instance } = vmi.metadata;
@@ -68,11 +69,7 @@ export function usersOf({ pods }: Pick<ClaimsSnapshot, "pods">, target: NewOwner
 }
 
 /** Of the pods that a hold lists, those that are there and have not ended. */
-export function livingUsers(
-  { pods }: Pick<ClaimsSnapshot, "pods">,
-  namespace: string,
-  users: readonly HoldUser[] = [],
-): Pod[] {
+export function livingUsers({ snapshot: { pods } }: SnapshotIndex, { owner: { namespace }, users = [] }: Hold): Pod[] {
   return users.flatMap(({ uid, name }) => {
     const pod = pods.get(`${namespace}/${name}`);
     return pod === undefined || pod.metadata.uid !== uid || isPodOver(pod) ? [] : [pod];
@@ -129,13 +126,6 @@ export function ownNames({ name, nics }: NewOwner, network: string): Map<string,
   );
 }
 
-export function namesake(
-  { snapshot }: SnapshotIndex,
-  { metadata: { namespace, name } }: StoredClaim,
-): StoredClaim | undefined {
-  return snapshot.claims.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
-}
-
 /** `status.ips`: addresses with the length of their network. A sentence where one cannot be read. */
 export function readIps(ips: readonly string[]): Address[] | string {
   const read = ips.map((text) => tryAddress(text.split("/")[0]!));
@@ -151,8 +141,8 @@ export function obtainable(
   { known = [], users = [] }: { readonly known?: readonly ListedHold[]; readonly users?: readonly HoldUser[] } = {},
 ): Pick<Move, "pass" | "take"> | string {
   const has = new Set([...known, ...own.holds].map(({ hold }) => `${hold.address}`));
-  const pass: { held: ListedHold; part: number }[] = [];
-  const take: { place: LedgerPlace; address: Address }[] = [];
+  const pass: Move["pass"][number][] = [];
+  const take: Move["take"][number][] = [];
   for (const address of addresses) {
     if (has.has(`${address}`)) continue;
     has.add(`${address}`);

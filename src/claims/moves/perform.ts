@@ -2,19 +2,40 @@
 // none, a failure is taken back; a held address is never nobody's: if its claim goes, the living owner is noted first. Not
 // promised: that a claim made goes again (the leader would make it), or the fate of a lost answer: the next call goes on.
 import { claimFinalizer, claimOwnerAnnotation, overrideAnnotation } from "../../api/claims/claim-marks.ts";
+import { ensurePool } from "../../cluster/pool-object.ts";
 import { ipamClaims, type StoredClaim } from "../../cluster/resources.ts";
-import { sleep } from "../../kube/clock.ts";
+import * as ledger from "../../ipam/ledger.ts";
+import { describeOwner, ownerKey } from "../../ipam/owner.ts";
+import { type Clock, sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { lookUp } from "../../kube/look-up.ts";
+import type { KubeClient } from "../../kube/rest.ts";
 import { unless } from "../../kube/unless.ts";
+import type { Address } from "../../net/address.ts";
+import { CodedError } from "../../net/coded-error.ts";
+import type { LedgerPlace } from "../leader/ledger-place.ts";
 import type { MetadataPatch } from "../plan/steps.ts";
-import { type Done, Passing, type PerformOptions, Stopped, take } from "./hold-writes.ts";
-import { describeClaim, type Move } from "./move.ts";
+import { claimOwner, describeClaim, type Move } from "./move.ts";
+
+export interface PerformOptions {
+  readonly client: KubeClient;
+  /** Of the namespace of the objects. */
+  readonly ledgerOf: (namespace: string) => ledger.AmendableLedger;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
 
 export type Performed =
   | { readonly outcome: "done"; readonly claim: StoredClaim; readonly addresses: readonly string[] }
   /** `changed`: somebody wrote meanwhile; look and plan again. `refused`: it will not be otherwise in a moment. */
   | { readonly outcome: "changed" | "refused"; readonly why: string };
+
+class Stopped extends CodedError<"changed" | "refused"> {}
+
+interface Done {
+  readonly hold: ledger.Hold;
+  undo(): Promise<unknown>;
+}
 
 export async function perform(move: Move, options: PerformOptions): Promise<Performed> {
   const { signal } = options;
@@ -23,7 +44,7 @@ export async function perform(move: Move, options: PerformOptions): Promise<Perf
   let marked: StoredClaim | undefined;
   try {
     // Nothing but its note keeps an address whose claim is gone or goes: a leader may be about to free it.
-    const isMade = move.claim.change === "create" || move.claim.change === "replace";
+    const isMade = move.claim.kind === "create" || move.claim.kind === "replace";
     if (isMade) for (const each of passing) await each.note(move, signal);
     const made = await claimFor(move, options);
     if (move.first === "claim") marked = await mark(move, made, options);
@@ -33,12 +54,12 @@ export async function perform(move: Move, options: PerformOptions): Promise<Perf
     return { outcome: "done", claim, addresses: [...passing, ...taken].map(({ hold }) => `${hold.address}`) };
   } catch (error) {
     // What a leader does with an address that is the new owner's already is what we would have done: the next plan sees the rest.
-    const isChanged = error instanceof Stopped && error.outcome === "changed";
+    const isChanged = error instanceof Stopped && error.code === "changed";
     if (!isChanged || move.first === "holds") {
       for (const each of [...passing, ...taken].toReversed()) await each.undo();
       if (marked !== undefined) await unmark(move, marked, options);
     }
-    if (error instanceof Stopped) return { outcome: error.outcome, why: error.message };
+    if (error instanceof Stopped) return { outcome: error.code, why: error.message };
     throw error;
   }
 }
@@ -49,8 +70,8 @@ const goneEveryMs = 100;
 
 async function claimFor({ claim }: Move, options: PerformOptions): Promise<StoredClaim> {
   const { client, signal } = options;
-  if (claim.change === "none" || claim.change === "mark") return claim.claim;
-  if (claim.change === "replace") {
+  if (claim.kind === "none" || claim.kind === "mark") return claim.claim;
+  if (claim.kind === "replace") {
     const finalizers = (claim.old.metadata.finalizers ?? []).filter((each) => each !== claimFinalizer);
     await changedMeanwhile(claim.old, patch(claim.old, { finalizers }, options, signal));
     await untilGone(claim.old, options);
@@ -85,7 +106,7 @@ async function untilGone(old: StoredClaim, { client, clock, signal }: PerformOpt
 
 /** One write: whose it is, our finalizer there, theirs gone. */
 async function mark({ claim }: Move, made: StoredClaim, options: PerformOptions): Promise<StoredClaim> {
-  if (claim.change !== "mark") return made;
+  if (claim.kind !== "mark") return made;
   return changedMeanwhile(claim.claim, patch(claim.claim, claim.metadata, options, options.signal));
 }
 
@@ -94,7 +115,7 @@ const unmarkTries = 8;
 
 /** As it was, unless it is another's again or gone. */
 async function unmark({ claim }: Move, marked: StoredClaim, options: PerformOptions): Promise<void> {
-  if (claim.change !== "mark") return;
+  if (claim.kind !== "mark") return;
   const { namespace = "", name = "", uid, annotations } = marked.metadata;
   const owner = annotations?.[claimOwnerAnnotation];
   for (let tries = 0; tries < unmarkTries; tries++) {
@@ -126,4 +147,104 @@ async function changedMeanwhile<T>(claim: StoredClaim, write: Promise<T>): Promi
     if (!isApiError(error, "conflict", "not-found", "already-exists", "invalid")) throw error;
     throw new Stopped("changed", `${describeClaim(claim)} has changed: ${error.message}`);
   }
+}
+
+/** A hold that goes from one owner to another in guarded steps, and back in one. */
+class Passing implements Done {
+  readonly #ledger: ledger.AmendableLedger;
+  readonly #part: number;
+  readonly #before: ledger.Hold;
+  #hold: ledger.Hold;
+
+  constructor({ held, part }: Move["pass"][number], { ledgerOf }: PerformOptions) {
+    this.#ledger = ledgerOf(held.namespace);
+    this.#part = part;
+    this.#before = held.hold;
+    this.#hold = held.hold;
+  }
+
+  get hold(): ledger.Hold {
+    return this.#hold;
+  }
+
+  /** Whose it is to be, before it is: from then on a leader keeps it for that owner. */
+  note({ note }: Move, signal: AbortSignal): Promise<void> {
+    return this.#change({ note: this.#noted(note) }, signal);
+  }
+
+  pass({ note, users }: Move, claim: StoredClaim, signal: AbortSignal): Promise<void> {
+    const to = claimOwner(claim, this.#part);
+    return this.#change({ to, note: this.#noted(note), users: joined(this.#hold.users, users) }, signal);
+  }
+
+  async undo(): Promise<void> {
+    const { owner, users = [], note = {}, version } = this.#before;
+    if (this.#hold.version === version) return;
+    await this.#amend({ to: owner, users, note });
+  }
+
+  #noted(note: ledger.HoldNote): ledger.HoldNote {
+    const { pool, mac } = this.#before.note ?? {};
+    return { ...note, ...(pool !== undefined && { pool }), ...(mac !== undefined && { mac }) };
+  }
+
+  async #change(change: Change, signal: AbortSignal): Promise<void> {
+    const result = await this.#amend(change, signal);
+    if (result.outcome !== "amended") throw new Stopped("changed", `the hold of ${this.#hold.address} has changed`);
+    this.#hold = result.hold;
+  }
+
+  #amend(change: Change, signal?: AbortSignal) {
+    const { domain, address, owner, version } = this.#hold;
+    const request = { domain, address, owner: ownerKey(owner), version, ...change };
+    return this.#ledger.amend(request, signal === undefined ? {} : { signal });
+  }
+}
+
+type Change = Pick<ledger.AmendRequest, "to" | "note" | "users">;
+
+function joined(some: readonly ledger.HoldUser[] = [], more: readonly ledger.HoldUser[]): ledger.HoldUser[] {
+  return [...some, ...more.filter(({ uid }) => !some.some((each) => each.uid === uid))];
+}
+
+async function take(
+  { note, users }: Move,
+  claim: StoredClaim,
+  { place, address }: Move["take"][number],
+  options: PerformOptions,
+): Promise<Done> {
+  const { ledgerOf, signal } = options;
+  const { domain, pool } = await poolFor(place, address, options);
+  const book = ledgerOf(place.namespace);
+  const owner = claimOwner(claim, place.part);
+  const request = { domain, address, owner, note: { ...note, pool }, users, early: true };
+  const result = await book.take(request, { signal });
+  if (result.outcome === "held") {
+    throw new Stopped(
+      "refused",
+      `${address} is held for ${describeOwner(result.hold.owner)} meanwhile: one address cannot be two owners'`,
+    );
+  }
+  if (result.outcome === "cooling") throw new Stopped("changed", `${address} was just released`);
+  const { hold, outcome } = result;
+  const release = { domain, address, owner: ownerKey(owner), version: hold.version, cooldownMs: 0 };
+  return { hold, undo: async () => (outcome === "taken" ? book.release(release) : undefined) };
+}
+
+/** What whereabouts has written into a pool that nobody has adopted yet is in no hold: it would not be seen. */
+async function poolFor(place: LedgerPlace, address: Address, { client, signal }: PerformOptions) {
+  const { namespace, identity, naming, l3, domain } = place;
+  const found = await ensurePool(client, { namespace, identity, naming, l3, domain, signal });
+  const pool = `${found.namespace}/${found.name}`;
+  if (found.domain !== undefined && found.domain !== domain) {
+    throw new Stopped("changed", `IPPool ${pool} is handed out in ${ledger.describeDomain(found.domain)} now`);
+  }
+  const entries = [found.object, ...found.others].some(({ spec }) => Object.keys(spec.allocations).length > 0);
+  if (!found.adopted && entries) {
+    throw new Stopped(
+      "refused",
+      `IPPool ${pool} is not adopted yet, so ${address} may be somebody's: start \`holdfast controller\` and wait until it is`,
+    );
+  }
+  return { domain, pool };
 }

@@ -1,6 +1,7 @@
-// Everything that the commands about claims look at, read once: plain lists, no following.
+// Everything that the commands about claims look at, read once: plain lists, no following; and its indexes: whose an address is, what an owner has.
 // Not promised: one moment. Claims are read before holds: a hold precedes its claim's status, so an address that a claim shows is held
 // by the time the holds are listed. Pods come after the holds that name them.
+import { nicOfIdentity, ownerOfIdentity, ownershipOf } from "../../api/claims/claim-marks.ts";
 import { sliceLabelName } from "../../api/slices/slice-grant.ts";
 import { type ClaimsState, readClaimsState } from "../../cluster/claims-state.ts";
 import * as kinds from "../../cluster/resources.ts";
@@ -11,7 +12,9 @@ import { keyOf, type KubeObject } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient, Scope } from "../../kube/rest.ts";
 import { listHolds, type ListedHold } from "../../ledger/reservation/list-holds.ts";
+import type { Address } from "../../net/address.ts";
 import { type Extensions, readExtensions } from "../leader/ipam-extensions-detector.ts";
+import { type LedgerPlace, LedgerPlaces } from "../leader/ledger-place.ts";
 import type { Instance, Machine } from "../leader/trim.ts";
 
 export interface ClaimsSnapshot {
@@ -42,7 +45,7 @@ export interface ClaimsSnapshot {
   readonly extensions: Extensions;
 }
 
-export interface ClaimsOptions {
+interface ClaimsOptions {
   readonly client: KubeClient;
   readonly systemNamespace: string;
   /** Claims, machines and pods of this namespace only. */
@@ -96,4 +99,78 @@ async function readHolds(client: KubeClient, signal: AbortSignal): Promise<Liste
 
 function byKey<T extends KubeObject>(objects: readonly T[] | undefined): Map<string, T> {
   return new Map((objects ?? []).map((object) => [keyOf(object), object]));
+}
+
+export class SnapshotIndex {
+  readonly snapshot: ClaimsSnapshot;
+  readonly places: LedgerPlaces;
+  /** Key: the claim's UID. */
+  readonly claims: ReadonlyMap<string, kinds.StoredClaim>;
+  /** Key: the owner's UID. */
+  readonly #ofOwner: ReadonlyMap<string, readonly kinds.StoredClaim[]>;
+  /** Key: the claim's UID. What rests is nobody's. */
+  readonly #ofClaim: ReadonlyMap<string, readonly ListedHold[]>;
+  /** Key: OWNER-UID/NIC. */
+  readonly #ofIdentity: ReadonlyMap<string, readonly ListedHold[]>;
+  /** Key: namespace, domain, address. */
+  readonly #at: ReadonlyMap<string, ListedHold>;
+  readonly #living: ReadonlySet<string>;
+
+  constructor(snapshot: ClaimsSnapshot) {
+    const held = snapshot.held.filter(({ cooling }) => cooling === undefined);
+    const ofClaims = held.filter(({ hold }) => hold.owner.kind === "claim");
+    this.snapshot = snapshot;
+    this.places = new LedgerPlaces(snapshot);
+    this.claims = new Map(snapshot.claims.map((claim) => [claim.metadata.uid ?? "", claim]));
+    const owners = [...snapshot.machines.values(), ...snapshot.instances.values()];
+    this.#living = new Set(owners.map(({ metadata }) => metadata.uid ?? ""));
+    this.#ofOwner = Map.groupBy(snapshot.claims, (claim) => {
+      const ownership = ownershipOf(claim);
+      return ownership.kind === "owned" ? ownership.uid : "";
+    });
+    this.#ofClaim = Map.groupBy(ofClaims, ({ hold }) => hold.owner.uid);
+    this.#ofIdentity = Map.groupBy(ofClaims, ({ hold }) => hold.note?.identity ?? "");
+    this.#at = new Map(held.map((each) => [placeKey(each.namespace, each.hold.domain, each.hold.address), each]));
+  }
+
+  lives(uid: string): boolean {
+    return this.#living.has(uid);
+  }
+
+  /** Everything that is held for a claim, whether it is there or not. */
+  heldForClaims(): readonly ListedHold[] {
+    return [...this.#ofClaim.values()].flat();
+  }
+
+  claimsOf(owner: string): readonly kinds.StoredClaim[] {
+    return owner === "" ? [] : (this.#ofOwner.get(owner) ?? []);
+  }
+
+  /** What is held for a claim, by the UID of the object. */
+  heldFor(claim: string): readonly ListedHold[] {
+    return this.#ofClaim.get(claim) ?? [];
+  }
+
+  /** What is held for OWNER-UID/NIC, whichever claim it is under. */
+  heldAs(identity: string): readonly ListedHold[] {
+    return this.#ofIdentity.get(identity) ?? [];
+  }
+
+  nicsHeldFor(owner: string): string[] {
+    const identities = [...this.#ofIdentity.keys()].filter((each) => ownerOfIdentity(each) === owner);
+    return identities.map(nicOfIdentity);
+  }
+
+  /** The claim of the same name, whoever's it is. */
+  namesake({ metadata: { namespace, name } }: kinds.StoredClaim): kinds.StoredClaim | undefined {
+    return this.snapshot.claims.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
+  }
+
+  holderAt({ namespace, domain }: LedgerPlace, address: Address): ListedHold | undefined {
+    return this.#at.get(placeKey(namespace, domain, address));
+  }
+}
+
+function placeKey(namespace: string, domain: string, address: Address): string {
+  return `${namespace} ${domain} ${address}`;
 }

@@ -47,7 +47,7 @@ const tenant = definition("tenant", {
 });
 
 function told(verdict: MoveDecision | undefined): string {
-  if (verdict?.verdict !== "move") return verdict?.verdict === "refused" ? `refused ${verdict.why}` : "nothing";
+  if (verdict?.kind !== "move") return verdict?.kind === "refused" ? `refused ${verdict.why}` : "nothing";
   const { nic, pass, take, users } = verdict.move;
   return [
     nic,
@@ -169,8 +169,8 @@ describe("takeover", () => {
 
   it("puts our finalizer and label there and takes theirs away, in one write", () => {
     const [verdict] = planTakeover(scene({ machines: [vm], claims: [theirs()] }));
-    expect(verdict?.verdict === "move" && verdict.move.claim).toMatchObject({
-      change: "mark",
+    expect(verdict?.kind === "move" && verdict.move.claim).toMatchObject({
+      kind: "mark",
       metadata: {
         finalizers: ["holdfast.io/persistent-ip"],
         labels: { "holdfast.io/managed": "true", "kubevirt.io/vm": "db" },

@@ -1,22 +1,19 @@
 // `holdfast claims takeover`: claims of kubevirt/ipam-extensions become ours. Pure. Promised: only for the living VM or VMI
 // that the owner reference names by UID; all addresses are held first, then our marks replace theirs in one write. What the
 // VM's own pod holds passes on; a conflict changes nothing. Not promised: claims of dead owners (garbage collection, check).
-import { homeOf } from "../../api/claims/claim-family.ts";
 import { isForeign, ownershipOf, upstreamClaimFinalizer, upstreamClaimName } from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-import { parseKey } from "../../kube/meta.ts";
-import { ClaimsError } from "./claims-error.ts";
-import { describeClaim, noteFor, remarked, type MoveDecision } from "./move.ts";
-import { obtainable, type OwnClaim, readIps, type NewOwner, newOwnerOf, usersOf } from "./new-owner.ts";
-import type { SnapshotIndex } from "./snapshot-index.ts";
+import { ClaimsError, describeClaim, noteFor, remarked, type MoveDecision } from "./move.ts";
+import { livingOwnerOf, obtainable, type OwnClaim, readIps, type NewOwner, usersOf } from "./new-owner.ts";
+import type { SnapshotIndex } from "./snapshot.ts";
 
 export function planTakeover(books: SnapshotIndex): MoveDecision[] {
-  return books.snapshot.claims.filter(isForeign).map((claim) => verdictOf(books, claim));
+  return books.snapshot.claims.filter(isForeign).map((claim) => decisionOf(books, claim));
 }
 
-function verdictOf(books: SnapshotIndex, claim: StoredClaim): MoveDecision {
+function decisionOf(books: SnapshotIndex, claim: StoredClaim): MoveDecision {
   const what = describeClaim(claim);
-  const refused = (why: string): MoveDecision => ({ verdict: "refused", what, why });
+  const refused = (why: string): MoveDecision => ({ kind: "refused", what, why });
   if (claim.metadata.deletionTimestamp !== undefined) return refused("it is being deleted: its owner is done with it");
   const target = ownerOf(books, claim);
   if (typeof target === "string") return refused(target);
@@ -24,12 +21,12 @@ function verdictOf(books: SnapshotIndex, claim: StoredClaim): MoveDecision {
   if (typeof own === "string") return refused(own);
   const addresses = readIps(claim.status?.ips ?? []);
   if (typeof addresses === "string") return refused(addresses);
-  const users = usersOf(books.snapshot, target, own.nic);
+  const users = usersOf(books, target, own.nic);
   const holding = obtainable(books, own, addresses, { users });
   if (typeof holding === "string") return refused(holding);
   const note = noteFor(target, own.nic, "taken over from kubevirt/ipam-extensions");
   const change = remarked(claim, target, own.nic);
-  return { verdict: "move", what, move: { nic: own.nic, first: "holds", claim: change, ...holding, note, users } };
+  return { kind: "move", what, move: { nic: own.nic, first: "holds", claim: change, ...holding, note, users } };
 }
 
 function ownerOf(books: SnapshotIndex, claim: StoredClaim): NewOwner | string {
@@ -37,12 +34,8 @@ function ownerOf(books: SnapshotIndex, claim: StoredClaim): NewOwner | string {
   if (ownership.kind === "ownerless") {
     return "it has no owner reference any more (a VM that was deleted with --cascade=orphan): delete it once no VM uses it";
   }
-  const { namespace = "", name } = parseKey(homeOf(claim));
-  const target = newOwnerOf(books.snapshot, { namespace, name }, books.places.persistence);
-  if (target === undefined || target.uid !== ownership.uid) {
-    return `its owner ${ownership.uid} is gone: where nothing uses it, delete it and take ${upstreamClaimFinalizer} away`;
-  }
-  return target;
+  const gone = `its owner ${ownership.uid} is gone: where nothing uses it, delete it and take ${upstreamClaimFinalizer} away`;
+  return livingOwnerOf(books, claim) ?? gone;
 }
 
 /** Which NIC it is for: by its name, and by the network that it names. */
@@ -59,7 +52,7 @@ function ownOf(books: SnapshotIndex, target: NewOwner, claim: StoredClaim): OwnC
       fits.length === 0 ? "no network of the VM has its name" : `${fits[0]!.nic} of the VM is not on ${network}`;
     return `${why}: it was unplugged or moved; delete the claim once no pod uses it`;
   }
-  return { nic: only.nic, definition: only.definition, network, claim, holds: books.heldFor(claim.metadata.uid ?? "") };
+  return { ...only, network, claim, holds: books.heldFor(claim.metadata.uid ?? "") };
 }
 
 /** Throws ClaimsError where ipam-extensions runs and nobody said that this is meant. */

@@ -33,6 +33,13 @@ export function attachedPods(target: AttachmentTarget, family: Family): readonly
   return family.facts.pods.filter((pod) => !pod.isOver && isAttached(pod, target, family));
 }
 
+/** Those of them that are on the list of an address of the claim. */
+export function listedPods(view: ClaimView, family: Family): readonly LauncherPod[] {
+  const target = targetOf(view);
+  const listed = new Set(target.users.map(({ uid }) => uid));
+  return attachedPods(target, family).filter(({ uid }) => listed.has(uid));
+}
+
 /** Also where a user's pod is not among those of the family. */
 export function isInUse(target: AttachmentTarget, family: Family): boolean {
   return attachedPods(target, family).length > 0 || target.users.some((user) => mayLive(user, family));

@@ -8,7 +8,7 @@ import { draftOf, requestedOf } from "./object.ts";
 import type { Life } from "./owners.ts";
 import { adoptionWords, fateOf } from "./retention.ts";
 import { ownerEvents, type ClaimStep } from "./steps.ts";
-import type { WantedNic } from "./wanted.ts";
+import { firstOfEach, type WantedNic } from "./wanted.ts";
 
 /** The quota may rise without a word to this family. */
 const quotaAgainMs = 60_000;
@@ -19,14 +19,11 @@ export function creatingSteps(family: Family): readonly ClaimStep[] {
   const life = lives.find(({ phase }) => phase === "alive");
   if (life === undefined || facts.isTerminating === true) return [];
   const nics = family.wanted.get(life) ?? [];
-  const missing = onceEach(nics).filter((each) => each.verdict === "yes" && !isProvided(life, each, family));
+  const missing = firstOfEach(nics, ({ nic, network = "" }) => `${nic} ${network}`).filter(
+    (each) => each.verdict === "yes" && !isProvided(life, each, family),
+  );
   const steps = missing.flatMap((each, index) => creationOf(life, each, missing.slice(0, index), family));
   return [...withinQuota(steps, life, family), ...problemSteps(life, nics, family)];
-}
-
-function onceEach(nics: readonly WantedNic[]): readonly WantedNic[] {
-  const keys = nics.map(({ nic, network }) => `${nic} ${network ?? ""}`);
-  return nics.filter((_, index) => keys.indexOf(keys[index]!) === index);
 }
 
 /** A claim with an unreadable spec counts; so does what follows once a VMI is adopted: two would be one too many. */
@@ -44,7 +41,11 @@ function creationOf(life: Life, wanted: WantedNic, before: readonly WantedNic[],
   const isTaken = before.some((each) => each.nic === nic) || (first !== undefined && isPassedBy(first, life));
   const name = isTaken ? swappedClaimName(facts.name, nic, network) : plain;
   const obstacle = claims.find((each) => each.name === name);
-  if (obstacle !== undefined) return obstacleSteps(obstacle, life, family);
+  if (obstacle !== undefined) {
+    // The one that is wanted is made when this one is gone: its going is seen.
+    const what = `IPAMClaim ${facts.namespace}/${name}`;
+    return ownerEvents(family, life, "ClaimNameTaken", `${what} ${wordsOf(obstacle, family)}`);
+  }
   const claim = draftOf(life, wanted, family, { name, continues: continuedBy(life, wanted, family) });
   const isDoubtful = claims.some((each) => each.nic === nic && each.network === network && !each.isDeleting);
   return [{ kind: "create", claim, ...(isDoubtful && { isDoubtful }) }];
@@ -65,7 +66,7 @@ function withinQuota(steps: readonly ClaimStep[], life: Life, family: Family): r
     "Delete VMs or claims there, or raise the limit.";
   return [
     ...steps.filter((each) => each.kind !== "create" || allowed.has(each)),
-    ...ownerEvents(family, life, "Warning", "ClaimQuota", message),
+    ...ownerEvents(family, life, "ClaimQuota", message),
     { kind: "again", afterMs: quotaAgainMs },
   ];
 }
@@ -73,22 +74,12 @@ function withinQuota(steps: readonly ClaimStep[], life: Life, family: Family): r
 /** Networks that ask for what cannot be, and an annotation that nobody can read: the rest goes on. */
 function problemSteps(life: Life, nics: readonly WantedNic[], family: Family): readonly ClaimStep[] {
   if (family.facts.gate.gate !== "on") return [];
-  const definitions = nics
-    .filter(({ problem }) => problem !== "")
-    .map(
-      ({ nic, definition = "", problem }) =>
-        `the network ${nic} (${definition}) gets no persistent address: ${problem}.`,
-    );
-  const requested = nics.map(({ nic }) => requestedOf(life, nic).problem).filter((problem) => problem !== "");
-  return [...new Set([...definitions, ...requested])].flatMap((message) =>
-    ownerEvents(family, life, "Warning", "NoPersistentAddress", message),
-  );
-}
-
-/** The one that was wanted is made when this one is gone: its going is seen. */
-function obstacleSteps(obstacle: ClaimView, life: Life, family: Family): readonly ClaimStep[] {
-  const what = `IPAMClaim ${family.facts.namespace}/${obstacle.name}`;
-  return ownerEvents(family, life, "Warning", "ClaimNameTaken", `${what} ${wordsOf(obstacle, family)}`);
+  const words = nics.flatMap(({ nic, definition = "", problem }) => [
+    problem && `the network ${nic} (${definition}) gets no persistent address: ${problem}.`,
+    requestedOf(life, nic).problem,
+  ]);
+  const said = new Set(words.filter((each) => each !== ""));
+  return [...said].flatMap((message) => ownerEvents(family, life, "NoPersistentAddress", message));
 }
 
 function wordsOf(obstacle: ClaimView, family: Family): string {
@@ -117,6 +108,6 @@ function wordsOfOwned(obstacle: ClaimView, family: Family): string {
   if (isDeleting && !hasFinalizer) {
     return `is being deleted and waits for the finalizers of others: ${(claim.metadata.finalizers ?? []).join(", ")}.`;
   }
-  if (fateOf(obstacle, family).fate === "restored") return `is of another life: ${adoptionWords(obstacle, family)}`;
+  if (fateOf(obstacle, family).kind === "restored") return `is of another life: ${adoptionWords(obstacle, family)}`;
   return `is still that of ${ownerUid}, an earlier owner of this name; it is waited for.`;
 }

@@ -4,13 +4,21 @@
 // nobody will want it back (a claim is made anew for a VM that lives). Whoever acts on it reads all that again (facts.ts).
 import { claimFinalizer } from "../../api/claims/claim-marks.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
-import { attachedPods, isDetached, isInUse, looseTarget, type AttachmentTarget, targetOf } from "./attachment.ts";
-import { isSpare } from "./doubles.ts";
+import {
+  type AttachmentTarget,
+  attachedPods,
+  isDetached,
+  isInUse,
+  listedPods,
+  looseTarget,
+  targetOf,
+} from "./attachment.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family, LooseHold } from "./family.ts";
 import { hasReplacement, heirOf, isIdentified, isOnNetwork } from "./hold-transfer.ts";
 import { hasInstance } from "./owners.ts";
 import { adoptionWords, fateOf, mayBeThere } from "./retention.ts";
+import { isSpare } from "./status.ts";
 import { claimEvent, ownerEvents, type ClaimStep } from "./steps.ts";
 import { isStillInGuest } from "./wanted.ts";
 
@@ -18,12 +26,12 @@ import { isStillInGuest } from "./wanted.ts";
 export function endingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
   if (view.kind === "by-hand") return byHandSteps(view, family);
   const fate = fateOf(view, family);
-  switch (fate.fate) {
+  switch (fate.kind) {
     case "goes":
       if (!view.isDeleting) return [{ kind: "delete", claim: view.claim, why: fate.why }];
       return view.hasFinalizer ? [{ kind: "drop-finalizer", claim: view.claim, why: fate.why }] : [];
     case "restored": {
-      const told = claimEvent(view, "Warning", "ClaimOfAnotherLife", adoptionWords(view, family));
+      const told = claimEvent(view, "ClaimOfAnotherLife", adoptionWords(view, family));
       return [told, { kind: "again", afterMs: fate.untilMs - family.facts.nowMs }];
     }
     case "stays":
@@ -45,16 +53,13 @@ function stayingEvents(view: ClaimView, family: Family): readonly ClaimStep[] {
     const message =
       `it is being deleted, and the cluster does not serve VirtualMachines, so that nobody can say whether its owner ${ownerUid} lives: ` +
       `install KubeVirt; where it is gone for good, take the finalizer ${claimFinalizer} off the claim.`;
-    return [claimEvent(view, "Warning", "OwnerUnknown", message)];
+    return [claimEvent(view, "OwnerUnknown", message)];
   }
   if (life.phase !== "alive") return [];
   const message =
     `IPAMClaim ${name} is being deleted while ${life.kind} ${family.facts.name} lives: ` +
     "it keeps its addresses until that is deleted, or the interface is.";
-  return [
-    claimEvent(view, "Warning", "ClaimDeleted", message),
-    ...ownerEvents(family, life, "Warning", "ClaimDeleted", message),
-  ];
+  return [claimEvent(view, "ClaimDeleted", message), ...ownerEvents(family, life, "ClaimDeleted", message)];
 }
 
 /** Round 3: addresses whose claim is gone, those that a claim has twice, and users that are over. */
@@ -98,14 +103,10 @@ function heldSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
     if (!isSpare(hold, view)) return usersSteps(hold, target, family);
     const { owner, address } = hold.hold;
     const why = `IPAMClaim ${owner.namespace}/${owner.name} has another address than ${address} from the same pool`;
-    return areListed(view, family) ? [{ kind: "release", hold, why }] : [];
+    // Every pod that has the claim is in the list of an address of it: none may have the one that has no list.
+    const areListed = attachedPods(target, family).length === listedPods(view, family).length;
+    return areListed ? [{ kind: "release", hold, why }] : [];
   });
-}
-
-/** Every pod that has the claim is in the list of an address of it: none may have the one that has no list. */
-function areListed(view: ClaimView, family: Family): boolean {
-  const listed = new Set(view.holds.flatMap(({ hold }) => hold.users ?? []).map(({ uid }) => uid));
-  return attachedPods(targetOf(view), family).every(({ uid }) => listed.has(uid));
 }
 
 function usersSteps(hold: ClaimHold, target: AttachmentTarget, family: Family): readonly ClaimStep[] {

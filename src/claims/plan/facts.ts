@@ -31,7 +31,6 @@ export interface LauncherPod {
   readonly vmiUid: string;
   /** Succeeded or Failed. */
   readonly isOver: boolean;
-  readonly isDeleting: boolean;
   /** An interface that the networks annotation or network-status lists; twice where their definitions differ. */
   readonly nics: readonly LauncherNic[];
   /** The runtime has written network-status. Before, an ADD may run for an interface that the annotation lists no more. */

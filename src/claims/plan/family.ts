@@ -80,7 +80,8 @@ function viewOf(claim: StoredClaim, facts: FamilyFacts, lives: readonly Life[]):
   const holds = facts.holds.filter(({ hold }) => hold.owner.uid === uid);
   const ownership = marks.ownershipOf(claim);
   const ownerUid = ownership.kind === "owned" ? ownership.uid : "";
-  const life = ownerUid === "" ? undefined : lifeOf(claim, ownerUid, holds, facts, lives);
+  const instance = claim.metadata.annotations?.[marks.claimInstanceAnnotation];
+  const life = ownerUid === "" ? undefined : lifeOf({ ownerUid, instance, holds }, facts, lives);
   // What others write may be anything, whatever its type says.
   const { network } = (claim.spec as Partial<StoredClaim["spec"]> | undefined) ?? {};
   return {
@@ -114,26 +115,22 @@ function kindOf(claim: StoredClaim, ownerUid: string, life: Life | undefined, fa
   return life === undefined && facts.lives(ownerUid) ? "elsewhere" : "owned";
 }
 
-/** The owner where it lives; else whose VMI runs on with the claim; else the owner that is about to go. */
-function lifeOf(
-  claim: StoredClaim,
-  ownerUid: string,
-  holds: readonly ClaimHold[],
-  facts: FamilyFacts,
-  lives: readonly Life[],
-): Life | undefined {
-  const owner = lives.find(({ uid }) => uid === ownerUid);
-  if (owner?.phase === "alive") return owner;
-  const instance = claim.metadata.annotations?.[marks.claimInstanceAnnotation];
-  const follows = lives.find(
-    (life) =>
-      isFormerly(life, ownerUid) || isFormerly(life, instance) || holds.some((hold) => isUsedBy(life, hold, facts)),
-  );
-  return follows ?? owner;
+interface Recorded {
+  readonly ownerUid: string;
+  readonly instance?: string | undefined;
+  readonly holds: readonly ClaimHold[];
 }
 
-function isFormerly(life: Life, uid: string | undefined): boolean {
-  return uid !== undefined && formerUids(life).includes(uid);
+/** The owner where it lives; else whose VMI runs on with the claim; else the owner that is about to go. */
+function lifeOf({ ownerUid, instance, holds }: Recorded, facts: FamilyFacts, lives: readonly Life[]): Life | undefined {
+  const owner = lives.find(({ uid }) => uid === ownerUid);
+  if (owner?.phase === "alive") return owner;
+  const follows = lives.find(
+    (life) =>
+      formerUids(life).some((uid) => uid === ownerUid || uid === instance) ||
+      holds.some((hold) => isUsedBy(life, hold, facts)),
+  );
+  return follows ?? owner;
 }
 
 /** A pod of the life's VMI is among the users: the daemon has let nobody but the owner's pods in. */
@@ -147,9 +144,7 @@ function looseOf(hold: ClaimHold, facts: FamilyFacts, lives: readonly Life[]): L
   const identity = hold.hold.note?.identity ?? "";
   const ownerUid = marks.ownerOfIdentity(identity);
   const nic = marks.nicOfIdentity(identity);
-  const owner = lives.find(({ uid }) => uid === ownerUid);
-  const follows = lives.find((each) => isFormerly(each, ownerUid) || isUsedBy(each, hold, facts));
-  const life = owner?.phase === "alive" ? owner : (follows ?? owner);
+  const life = lifeOf({ ownerUid, holds: [hold] }, facts, lives);
   if (life === undefined && ownerUid !== "" && facts.lives(ownerUid)) return undefined;
   return { hold, identity, nic, life };
 }

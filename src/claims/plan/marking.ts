@@ -12,7 +12,7 @@ import type { ClaimStep, MetadataPatch } from "./steps.ts";
 export function markingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
   if (view.kind === "by-hand") return byHandSteps(view, family);
   const { life, kind, nic } = view;
-  if (kind !== "owned" || life?.phase !== "alive" || nic === "" || fateOf(view, family).fate === "goes") return [];
+  if (kind !== "owned" || life?.phase !== "alive" || nic === "" || fateOf(view, family).kind === "goes") return [];
   const labels = changed(view.claim.metadata.labels, {
     ...labelsOf(family.facts.name),
     ...macMark(life, nic),

@@ -32,16 +32,16 @@ function unreadableSteps(view: ClaimView): readonly ClaimStep[] {
   if (view.kind === "elsewhere") return [];
   if (view.kind === "unreadable") {
     const message = `its annotation for the owner is empty: nobody can say whose it is. Delete IPAMClaim ${view.name}, or correct it.`;
-    return [claimEvent(view, "Warning", "UnreadableClaim", message)];
+    return [claimEvent(view, "UnreadableClaim", message)];
   }
   if (view.network !== "") return [];
   const message = `it has no spec.network, so no network takes an address for it. Delete IPAMClaim ${view.name}; it is made anew where a VM needs it.`;
-  return [claimEvent(view, "Warning", "UnreadableClaim", message)];
+  return [claimEvent(view, "UnreadableClaim", message)];
 }
 
 function podSteps({ name, uid, problem, isOver }: LauncherPod): readonly ClaimStep[] {
   if (problem === undefined || isOver) return [];
-  return [{ kind: "event", on: "pod", name, uid, type: "Warning", reason: "UnreadableNetworks", message: problem }];
+  return [{ kind: "event", on: "pod", name, uid, reason: "UnreadableNetworks", message: problem }];
 }
 
 function soonestAgain(steps: readonly ClaimStep[]): readonly ClaimStep[] {

@@ -8,14 +8,14 @@ import { hasInstance, type Life } from "./owners.ts";
 import { isStillInGuest } from "./wanted.ts";
 
 export type Fate =
-  | { readonly fate: "stays" }
+  | { readonly kind: "stays" }
   /** Recorded for an owner of another life, as a restore leaves it: it stays a while, so that it can be adopted. */
-  | { readonly fate: "restored"; readonly untilMs: number }
+  | { readonly kind: "restored"; readonly untilMs: number }
   /** It is to go, and a pod still has it. */
-  | { readonly fate: "held"; readonly why: string }
-  | { readonly fate: "goes"; readonly why: string };
+  | { readonly kind: "held"; readonly why: string }
+  | { readonly kind: "goes"; readonly why: string };
 
-const stays: Fate = { fate: "stays" };
+const stays: Fate = { kind: "stays" };
 
 /** Time to type `holdfast adopt` after a restore. A VM of the same name waits meanwhile, and is told. */
 export const restoredGraceMs = 10 * 60_000;
@@ -27,8 +27,8 @@ export function fateOf(view: ClaimView, family: Family): Fate {
   const why = reasonToGo(view, family);
   if (why === undefined) return stays;
   const untilMs = view.life === undefined ? restoredUntilMs(view, family) : 0;
-  if (untilMs > family.facts.nowMs) return { fate: "restored", untilMs };
-  return isInUse(targetOf(view), family) ? { fate: "held", why } : { fate: "goes", why };
+  if (untilMs > family.facts.nowMs) return { kind: "restored", untilMs };
+  return isInUse(targetOf(view), family) ? { kind: "held", why } : { kind: "goes", why };
 }
 
 function reasonToGo(view: ClaimView, family: Family): string | undefined {

@@ -1,6 +1,6 @@
 // The state of a claim, or of a NIC, by the names of the state machine: what commands print and tests assert. Pure.
 import { claimName } from "../../api/claims/claim-marks.ts";
-import { attachedPods, looseTarget, targetOf } from "./attachment.ts";
+import { attachedPods, listedPods, looseTarget, targetOf } from "./attachment.ts";
 import type { FamilyFacts } from "./facts.ts";
 import { type ClaimView, type Family, familyOf } from "./family.ts";
 
@@ -42,10 +42,7 @@ function stateOfView(view: ClaimView, family: Family): ClaimState {
 
 /** Pods that have the address; where others give it, pods that have the NIC. */
 function attachmentsOf(view: ClaimView, family: Family): number {
-  const pods = attachedPods(targetOf(view), family);
-  if (isOthers(view, family)) return pods.length;
-  const users = new Set(view.holds.flatMap(({ hold }) => hold.users ?? []).map(({ uid }) => uid));
-  return pods.filter(({ uid }) => users.has(uid)).length;
+  return (isOthers(view, family) ? attachedPods(targetOf(view), family) : listedPods(view, family)).length;
 }
 
 function isOthers({ network }: ClaimView, { facts }: Family): boolean {

@@ -3,10 +3,10 @@
 // write at once one is refused, and a first ADD waits for its write. What the daemon said about a failure stands until something else is so.
 import { allocatedCondition, allocationReasons } from "../../api/claims/claim-marks.ts";
 import { allocatedWords, type ClaimCondition, claimStatus } from "../../api/claims/claim-status.ts";
+import { ownerKey } from "../../ipam/owner.ts";
 import { isEqual } from "../../kube/conditions.ts";
 import { compare } from "../../net/address.ts";
-import { attachedPods, targetOf } from "./attachment.ts";
-import { isSecond, isSpare } from "./doubles.ts";
+import { listedPods } from "./attachment.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family } from "./family.ts";
 import { fateOf } from "./retention.ts";
@@ -20,7 +20,7 @@ export function statusSteps(view: ClaimView, family: Family): readonly ClaimStep
   const pod = podOf(view, family);
   const status = claimStatus({ before, ips, pod, condition: conditionOf(view, ips), nowMs: family.facts.nowMs });
   // Nobody reads the status of a claim that goes.
-  if (isEqual(before, status) || fateOf(view, family).fate === "goes") return [];
+  if (isEqual(before, status) || fateOf(view, family).kind === "goes") return [];
   const waitMs = leftToDaemon(view, family);
   return waitMs > 0 ? [{ kind: "again", afterMs: waitMs }] : [{ kind: "status", claim: view.claim, status }];
 }
@@ -85,8 +85,7 @@ function conditionOf(view: ClaimView, ips: readonly string[]): ClaimCondition {
 /** Of two pods of a migration the one that the VMI runs in. */
 function podOf(view: ClaimView, family: Family): string | undefined {
   const { facts } = family;
-  const users = new Set(view.holds.flatMap(({ hold }) => hold.users ?? []).map(({ uid }) => uid));
-  const pods = attachedPods(targetOf(view), family).filter(({ uid }) => users.has(uid));
+  const pods = listedPods(view, family);
   const { nodeName } = facts.vmi?.status ?? {};
   const running = pods.find(({ node, vmiUid }) => node === nodeName && vmiUid === facts.vmi?.metadata.uid);
   const standing = pods.find(({ name }) => name === view.claim.status?.ownerPod?.name);
@@ -95,4 +94,47 @@ function podOf(view: ClaimView, family: Family): string | undefined {
 
 function sameTexts(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, index) => text === b[index]);
+}
+
+// A claim may have two addresses of one pool: an answer was lost and a search came too early, or two pods were the first at once.
+
+/**
+ * The one that no pod is at and that the status does not have goes, beside one that a pod is at or that the status has. One that the status has goes only beside
+ * another that both have: no ADD is answered with an address that the status lacks, so a pod that is listed at such a one has not got it, or
+ * is over, and its end was seen here first.
+ */
+export function isSpare(spare: ClaimHold, view: ClaimView): boolean {
+  if (isUsed(spare)) return false;
+  const others = doublesOf(spare, view);
+  if (isTold(spare, view)) return others.some((each) => isUsed(each) && isTold(each, view));
+  return others.some((each) => isUsed(each) || isTold(each, view));
+}
+
+/**
+ * It is not to be told beside the other: of two pods that were the first at once the daemons decide by the status which address is the claim's,
+ * and who finds another than its own there gives its own back. The first that is told counts; where none is, the lowest.
+ */
+function isSecond(hold: ClaimHold, view: ClaimView): boolean {
+  if (isTold(hold, view)) return false;
+  return doublesOf(hold, view).some((each) => isTold(each, view) || compare(each.hold.address, hold.hold.address) < 0);
+}
+
+function doublesOf({ hold }: ClaimHold, { holds }: ClaimView): readonly ClaimHold[] {
+  const { domain, owner, note } = hold;
+  if (note?.pool === undefined) return [];
+  return holds.filter(
+    ({ hold: each }) =>
+      each !== hold &&
+      each.domain === domain &&
+      each.note?.pool === note.pool &&
+      ownerKey(each.owner) === ownerKey(owner),
+  );
+}
+
+function isTold({ hold }: ClaimHold, { claim }: ClaimView): boolean {
+  return (claim.status?.ips ?? []).some((each) => each.split("/")[0] === hold.address.toString());
+}
+
+function isUsed({ hold }: ClaimHold): boolean {
+  return (hold.users ?? []).length > 0;
 }

@@ -17,12 +17,12 @@ export interface MetadataPatch {
   readonly finalizers?: readonly string[];
 }
 
+/** A warning. */
 export interface ClaimEvent {
   readonly kind: "event";
   readonly on: "vm" | "vmi" | "claim" | "pod";
   readonly name: string;
   readonly uid: string;
-  readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
 }
@@ -99,24 +99,13 @@ function subjectOf(step: ClaimStep): string {
   }
 }
 
-export function claimEvent(
-  { name, uid }: Pick<ClaimView, "name" | "uid">,
-  type: ClaimEvent["type"],
-  reason: string,
-  message: string,
-): ClaimEvent {
-  return { kind: "event", on: "claim", name, uid, type, reason, message };
+export function claimEvent({ name, uid }: ClaimView, reason: string, message: string): ClaimEvent {
+  return { kind: "event", on: "claim", name, uid, reason, message };
 }
 
-/** On the VM, else on the VMI; none where neither is there. */
-export function ownerEvents(
-  { facts }: Family,
-  life: Life | undefined,
-  type: ClaimEvent["type"],
-  reason: string,
-  message: string,
-): readonly ClaimEvent[] {
-  const on = life?.vm === undefined ? "vmi" : "vm";
-  const uid = (life?.vm ?? life?.vmi)?.metadata.uid;
-  return uid === undefined ? [] : [{ kind: "event", on, name: facts.name, uid, type, reason, message }];
+/** On the VM, else on the VMI. */
+export function ownerEvents({ facts }: Family, { vm, vmi }: Life, reason: string, message: string): ClaimEvent[] {
+  const uid = (vm ?? vmi)?.metadata.uid;
+  const on = vm === undefined ? "vmi" : "vm";
+  return uid === undefined ? [] : [{ kind: "event", on, name: facts.name, uid, reason, message }];
 }

@@ -32,7 +32,7 @@ export function takingSteps(view: ClaimView, family: Family): readonly ClaimStep
 
 /** Its owner lives, or may: it cannot be seen yet, or a restore brought the claim back for an owner of another life. */
 function isOfSomebody(view: ClaimView, family: Family): boolean {
-  if (view.life === undefined) return fateOf(view, family).fate === "restored" || mayBeThere(family);
+  if (view.life === undefined) return fateOf(view, family).kind === "restored" || mayBeThere(family);
   return view.life.phase === "alive";
 }
 

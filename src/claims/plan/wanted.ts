@@ -53,7 +53,11 @@ function judged({ network, isAllowed, problem }: Persistence): Pick<WantedNic, "
 /** The networks of template and VMI that are not absent there; those that are the same in both once. */
 function present({ vm, vmi }: Life): readonly VmNetwork[] {
   const all = [...plugged(vm?.spec?.template?.spec), ...plugged(vmi?.spec)];
-  const keys = all.map(({ name, multus }) => `${name} ${multus?.networkName ?? ""}`);
+  return firstOfEach(all, ({ name, multus }) => `${name} ${multus?.networkName ?? ""}`);
+}
+
+export function firstOfEach<T>(all: readonly T[], keyOf: (each: T) => string): readonly T[] {
+  const keys = all.map(keyOf);
   return all.filter((_, index) => keys.indexOf(keys[index]!) === index);
 }
 

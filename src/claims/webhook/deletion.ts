@@ -1,13 +1,7 @@
 // Whether somebody may delete a claim: not while the NIC of a living VM has it. Pure.
 // A claim deleted under its VM keeps its address by its finalizer until the VM goes; the refusal spares its owner the wait and the
 // question. Never refused is what the end of a VM, of a namespace or of a NIC leads to.
-import {
-  claimName,
-  claimNicAnnotation,
-  overrideAnnotation,
-  ownershipOf,
-  upstreamClaimName,
-} from "../../api/claims/claim-marks.ts";
+import * as marks from "../../api/claims/claim-marks.ts";
 import type { VirtualMachine, VirtualMachineInstance, VmiSpec } from "../../api/claims/kubevirt.ts";
 import { hasNic, isClaimOf } from "../../api/claims/vm-owner.ts";
 import { describeObject } from "../../api/metadata.ts";
@@ -30,12 +24,12 @@ export interface DeletionFacts {
 
 /** Nothing more needs to be known: nobody's claim, or one that is being deleted already. */
 export function isFreeToGo(claim: StoredClaim): boolean {
-  return ownershipOf(claim).kind === "ownerless" || claim.metadata.deletionTimestamp !== undefined;
+  return marks.ownershipOf(claim).kind === "ownerless" || claim.metadata.deletionTimestamp !== undefined;
 }
 
 /** In so many words: what was left from another change opens nothing. */
 export function asksToDelete({ metadata }: StoredClaim): boolean {
-  return /^delete\b/i.test(metadata.annotations?.[overrideAnnotation] ?? "");
+  return /^delete\b/i.test(metadata.annotations?.[marks.overrideAnnotation] ?? "");
 }
 
 export function judgeDeletion({ claim, isTerminating, machines, isOverridden }: DeletionFacts): AdmissionReply {
@@ -46,13 +40,13 @@ export function judgeDeletion({ claim, isTerminating, machines, isOverridden }: 
   if (isOverridden) return { allowed: true, warnings: [`${subject} is deleted although ${user} has it.`] };
   const message =
     `${subject} keeps the address of ${user}: unplug the NIC (state: absent) or delete the VM, and it goes by itself. ` +
-    `Who may \`override\` ipamclaims writes "delete: " and why into its annotation ${overrideAnnotation} first.`;
+    `Who may \`override\` ipamclaims writes "delete: " and why into its annotation ${marks.overrideAnnotation} first.`;
   return { allowed: false, code: 403, reason: "Forbidden", message };
 }
 
 /** The living owner whose NIC it is, for a sentence. */
 function userOf(claim: StoredClaim, { vm, vmi }: Machine): string | undefined {
-  const ownership = ownershipOf(claim);
+  const ownership = marks.ownershipOf(claim);
   if (ownership.kind === "ownerless") return undefined;
   const isVm = vm !== undefined && vm.metadata.uid === ownership.uid;
   const isVmi = vmi !== undefined && isClaimOf(claim, vmi);
@@ -67,11 +61,13 @@ function userOf(claim: StoredClaim, { vm, vmi }: Machine): string | undefined {
 
 /** The NICs of the spec that it may be of: the recorded one; without a record those that give a claim its name. */
 function nicsOf({ metadata: { annotations, name } }: StoredClaim, vm: string, spec: VmiSpec | undefined): string[] {
-  const recorded = annotations?.[claimNicAnnotation];
+  const recorded = annotations?.[marks.claimNicAnnotation];
   return (spec?.networks ?? [])
     .map((network) => network.name)
     .filter((nic) =>
-      recorded === undefined ? claimName(vm, nic) === name || upstreamClaimName(vm, nic) === name : nic === recorded,
+      recorded === undefined
+        ? marks.claimName(vm, nic) === name || marks.upstreamClaimName(vm, nic) === name
+        : nic === recorded,
     )
     .filter((nic) => hasNic(spec, nic));
 }

@@ -1,33 +1,21 @@
 // What is ours on a claim, and what somebody else may change of it. Pure.
-import {
-  adoptedFromAnnotation,
-  claimFinalizer,
-  claimInstanceAnnotation,
-  claimNicAnnotation,
-  claimOwnerAnnotation,
-  claimVmAnnotation,
-  continuesAnnotation,
-  macLabelName,
-  managedLabelName,
-  overrideAnnotation,
-  requestedAnnotation,
-} from "../../api/claims/claim-marks.ts";
+import * as marks from "../../api/claims/claim-marks.ts";
 import { describeObject } from "../../api/metadata.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { AdmissionReply } from "../../kube/admission/admission-review.ts";
 
 /** They say whose a claim is: a wrong one gives an address to another, or frees it. */
 const ownAnnotations = [
-  claimOwnerAnnotation,
-  claimNicAnnotation,
-  claimInstanceAnnotation,
-  claimVmAnnotation,
-  continuesAnnotation,
-  adoptedFromAnnotation,
+  marks.claimOwnerAnnotation,
+  marks.claimNicAnnotation,
+  marks.claimInstanceAnnotation,
+  marks.claimVmAnnotation,
+  marks.continuesAnnotation,
+  marks.adoptedFromAnnotation,
 ] as const;
 /** Written by a person on a claim made by hand, and by us on one of ours. */
-const sharedAnnotations = [requestedAnnotation] as const;
-const sharedLabels = [macLabelName] as const;
+const sharedAnnotations = [marks.requestedAnnotation] as const;
+const sharedLabels = [marks.macLabelName] as const;
 
 type Marked = Pick<StoredClaim, "metadata">;
 
@@ -35,17 +23,17 @@ type Marked = Pick<StoredClaim, "metadata">;
 export function marksOf({ metadata: { annotations = {}, labels = {}, finalizers = [] } }: Marked): readonly string[] {
   return [
     ...ownAnnotations.filter((name) => name in annotations).map((name) => `the annotation ${name}`),
-    ...(managedLabelName in labels ? [`the label ${managedLabelName}`] : []),
-    ...(finalizers.includes(claimFinalizer) ? [`the finalizer ${claimFinalizer}`] : []),
+    ...(marks.managedLabelName in labels ? [`the label ${marks.managedLabelName}`] : []),
+    ...(finalizers.includes(marks.claimFinalizer) ? [`the finalizer ${marks.claimFinalizer}`] : []),
   ];
 }
 
 function changedMarks(before: Marked, after: Marked): readonly string[] {
-  const isManaged = before.metadata.labels?.[managedLabelName] === "true";
+  const isManaged = before.metadata.labels?.[marks.managedLabelName] === "true";
   const annotations = isManaged ? [...ownAnnotations, ...sharedAnnotations] : ownAnnotations;
-  const labels = isManaged ? [managedLabelName, ...sharedLabels] : [managedLabelName];
-  const had = before.metadata.finalizers?.includes(claimFinalizer) ?? false;
-  const has = after.metadata.finalizers?.includes(claimFinalizer) ?? false;
+  const labels = isManaged ? [marks.managedLabelName, ...sharedLabels] : [marks.managedLabelName];
+  const had = before.metadata.finalizers?.includes(marks.claimFinalizer) ?? false;
+  const has = after.metadata.finalizers?.includes(marks.claimFinalizer) ?? false;
   return [
     ...annotations
       .filter((name) => before.metadata.annotations?.[name] !== after.metadata.annotations?.[name])
@@ -53,14 +41,14 @@ function changedMarks(before: Marked, after: Marked): readonly string[] {
     ...labels
       .filter((name) => before.metadata.labels?.[name] !== after.metadata.labels?.[name])
       .map((name) => `the label ${name}`),
-    ...(had === has ? [] : [`the finalizer ${claimFinalizer}`]),
+    ...(had === has ? [] : [`the finalizer ${marks.claimFinalizer}`]),
   ];
 }
 
 /** It says why, and says so anew: one that was left from an earlier change opens nothing. */
 export function asksToOverride(before: Marked | undefined, after: Marked): boolean {
-  const text = after.metadata.annotations?.[overrideAnnotation] ?? "";
-  return text.trim() !== "" && text !== before?.metadata.annotations?.[overrideAnnotation];
+  const text = after.metadata.annotations?.[marks.overrideAnnotation] ?? "";
+  return text.trim() !== "" && text !== before?.metadata.annotations?.[marks.overrideAnnotation];
 }
 
 export interface UpdateFacts {
@@ -87,6 +75,6 @@ export function judgeUpdate({ before, after, isTrusted, isOverridden }: UpdateFa
   if (isOverridden) return { allowed: true, warnings: [`${subject}: ${changed.join(", ")} changed by hand.`] };
   const message =
     `${subject}: ${changed.join(", ")} is Holdfast's to write, since it says whose the address is and keeps it. Leave it as it is; ` +
-    `\`holdfast adopt\` and \`holdfast claims takeover\` give a claim another owner. Who may \`override\` ipamclaims says why in the annotation ${overrideAnnotation}, in the same request.`;
+    `\`holdfast adopt\` and \`holdfast claims takeover\` give a claim another owner. Who may \`override\` ipamclaims says why in the annotation ${marks.overrideAnnotation}, in the same request.`;
   return { allowed: false, code: 403, reason: "Forbidden", message };
 }

@@ -3,14 +3,7 @@
 // cache; one that is not there is asked for before it counts as missing.
 import type { VirtualMachine, VirtualMachineInstance } from "../../api/claims/kubevirt.ts";
 import { type ClaimsState, readClaimsState } from "../../cluster/claims-state.ts";
-import {
-  ipamClaims,
-  type NetworkAttachmentDefinition,
-  networkAttachmentDefinitions,
-  type StoredClaim,
-  virtualMachineInstances,
-  virtualMachines,
-} from "../../cluster/resources.ts";
+import * as kinds from "../../cluster/resources.ts";
 import { fetchState } from "../../cluster/state.ts";
 import { type Persistence, readPersistence } from "../../cni/config/persistence.ts";
 import type { AdmissionRequest } from "../../kube/admission/admission-review.ts";
@@ -33,7 +26,7 @@ export interface ClaimsViewOptions {
   readonly client: KubeClient;
   readonly systemNamespace: string;
   /** Undefined: not listed yet. */
-  readonly definitions: () => readonly DeepReadonly<NetworkAttachmentDefinition>[] | undefined;
+  readonly definitions: () => readonly DeepReadonly<kinds.NetworkAttachmentDefinition>[] | undefined;
 }
 
 interface AccessReview extends KubeObject {
@@ -63,15 +56,15 @@ export class ClaimsView {
   }
 
   vm(namespace: string, name: string, signal: AbortSignal): Promise<VirtualMachine | undefined> {
-    return this.#get(virtualMachines, namespace, name, signal);
+    return this.#get(kinds.virtualMachines, namespace, name, signal);
   }
 
   vmi(namespace: string, name: string, signal: AbortSignal): Promise<VirtualMachineInstance | undefined> {
-    return this.#get(virtualMachineInstances, namespace, name, signal);
+    return this.#get(kinds.virtualMachineInstances, namespace, name, signal);
   }
 
-  claim(namespace: string, name: string, signal: AbortSignal): Promise<StoredClaim | undefined> {
-    return this.#get(ipamClaims, namespace, name, signal);
+  claim(namespace: string, name: string, signal: AbortSignal): Promise<kinds.StoredClaim | undefined> {
+    return this.#get(kinds.ipamClaims, namespace, name, signal);
   }
 
   namespace(name: string, signal: AbortSignal): Promise<NamespaceFacts> {
@@ -82,7 +75,7 @@ export class ClaimsView {
   async countClaims(namespace: string, signal: AbortSignal): Promise<number> {
     let count = 0;
     const sink = { item: () => void (count += 1), restart: () => void (count = 0) };
-    await this.#options.client.listEach(ipamClaims, { namespace, signal }, sink);
+    await this.#options.client.listEach(kinds.ipamClaims, { namespace, signal }, sink);
     return count;
   }
 
@@ -95,19 +88,24 @@ export class ClaimsView {
   async definition(namespace: string, name: string, signal: AbortSignal): Promise<DefinitionFacts | undefined> {
     const known = this.definitions()?.find((each) => each.namespace === namespace && each.name === name);
     if (known !== undefined) return known;
-    const found = await this.#get(networkAttachmentDefinitions, namespace, name, signal);
+    const found = await this.#get(kinds.networkAttachmentDefinitions, namespace, name, signal);
     return found === undefined ? undefined : factsOf(found);
   }
 
   /** From the server: before a claim is refused for a network that may have been made a moment ago. */
   async freshDefinitions(signal: AbortSignal): Promise<readonly DefinitionFacts[] | undefined> {
-    const items = await listServed(this.#options.client, networkAttachmentDefinitions, { signal });
+    const items = await listServed(this.#options.client, kinds.networkAttachmentDefinitions, { signal });
     return items?.map(factsOf); // undefined: the kind is not served, and nothing is known of networks
   }
 
   /** The right `override` on ipamclaims, which no role has unless somebody gave it, or gave all. */
   async mayOverride({ username, groups }: Requester, namespace: string, signal: AbortSignal): Promise<boolean> {
-    const resourceAttributes = { verb: "override", group: ipamClaims.group, resource: ipamClaims.plural, namespace };
+    const resourceAttributes = {
+      verb: "override",
+      group: kinds.ipamClaims.group,
+      resource: kinds.ipamClaims.plural,
+      namespace,
+    };
     const spec = { user: username, groups, resourceAttributes };
     const { status } = await this.#options.client.create(accessReviews, { metadata: {}, spec }, { signal });
     return status?.allowed === true;
@@ -118,7 +116,7 @@ export class ClaimsView {
   }
 }
 
-function factsOf(definition: DeepReadonly<NetworkAttachmentDefinition>): DefinitionFacts {
+function factsOf(definition: DeepReadonly<kinds.NetworkAttachmentDefinition>): DefinitionFacts {
   const { namespace = "", name = "" } = definition.metadata;
   return { namespace, name, config: definition.spec?.config ?? "", persistence: readPersistence(definition) };
 }

@@ -9,14 +9,12 @@ import { hashedInterfaceName } from "../../../api/claims/kubevirt.ts";
 import type { NetworkAttachmentDefinition, Pod, StoredClaim } from "../../../cluster/resources.ts";
 import { noSlicedRanges } from "../../../cluster/sliced-ranges.ts";
 import type { HoldNote, HoldUser } from "../../../ipam/ledger.ts";
-import type { Owner } from "../../../ipam/owner.ts";
-import { ownerKey } from "../../../ipam/owner.ts";
+import { type Owner, ownerKey } from "../../../ipam/owner.ts";
 import { keyOf } from "../../../kube/meta.ts";
 import type { ListedHold } from "../../../ledger/reservation/list-holds.ts";
 import { parseAddress } from "../../../net/address.ts";
 import type { Instance, Machine } from "../../leader/trim.ts";
-import { SnapshotIndex } from "../snapshot-index.ts";
-import type { ClaimsSnapshot } from "../snapshot.ts";
+import { type ClaimsSnapshot, SnapshotIndex } from "../snapshot.ts";
 
 export const nowMs = Date.parse("2026-11-15T12:00:00Z");
 

@@ -93,7 +93,6 @@ function podOf({ metadata, node, vmiUid, isOver, listed, status, hasStatus = fal
     vmiUid,
     isOver,
     hasStatus,
-    isDeleting: metadata.deletionTimestamp !== undefined,
     nics: nics.map(nicOf),
     ...(problem !== undefined && { problem }),
   };
