@@ -1,9 +1,9 @@
 // `holdfast node`, put together: connection, metrics, the kernel's part, and the daemon.
 import { Registry } from "prom-client";
 
+import { UsageError } from "../src/cli/cluster-command.ts";
 import { clusterConfig, stopSignal } from "../src/cli/connection.ts";
 import type { NodeOptions } from "../src/cli/node.ts";
-import { UsageError } from "../src/cli/usage-error.ts";
 import type { CallReport } from "../src/kube/call.ts";
 import { connect } from "../src/kube/config/connect.ts";
 import { KubeMetrics } from "../src/kube/process/metrics.ts";

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-import { UsageError } from "../src/cli/usage-error.ts";
+import { UsageError } from "../src/cli/cluster-command.ts";
 import type { ShimSource } from "../src/cni/shim/install/install.ts";
 
 export const shims: ShimSource = async ({ native }) => {

@@ -3,11 +3,11 @@ import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { UsageError } from "../src/cli/cluster-command.ts";
 import { connected } from "../src/cli/connection.ts";
 import type { Import, ImportRequest } from "../src/cli/import.ts";
 import type { ApplyRequest, Migrate, MigrateRequest, PlanRequest, RollbackRequest } from "../src/cli/migrate.ts";
 import type { Output } from "../src/cli/program.ts";
-import { UsageError } from "../src/cli/usage-error.ts";
 import { fetchState, readState } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
 import type { KubeClient } from "../src/kube/rest.ts";

@@ -9,10 +9,10 @@ import { networkAttachmentDefinitionCrd } from "../src/api/network-attachment-de
 import { type Api, openApi } from "../src/apiserver/api.ts";
 import { serve, type Served } from "../src/apiserver/serve/server.ts";
 import { installClaimDefinition } from "../src/claims/crd.ts";
+import { UsageError } from "../src/cli/cluster-command.ts";
 import { stopSignal } from "../src/cli/connection.ts";
 import type { Output } from "../src/cli/program.ts";
 import type { UpOptions } from "../src/cli/up.ts";
-import { UsageError } from "../src/cli/usage-error.ts";
 import { asError } from "../src/kube/abort.ts";
 import type { KubeObject } from "../src/kube/meta.ts";
 import { defineResource, type Resource } from "../src/kube/resource.ts";

@@ -15,53 +15,36 @@ type FindingCode =
   | "held-by-another"
   | "leaked"
   | "claim-gone"
-  /** A user of a claim's address whose pod and node are gone. */
   | "user-gone"
   | "unreadable"
-  /** A definition asks for something that is not done, as whereabouts does not. */
   | "setting-ignored"
   | "pool-without-network"
   | "overlapping-ranges"
   | "mixed-protection"
   | "cooled"
   | "slices-overlap"
-  /** Assigned, and no grant is written. */
   | "slice-without-object"
   /** Granted, and not assigned: another may be. */
   | "slice-unassigned"
   | "slice-fenced"
   | "slice-waiting"
-  /** A slice's IPPool is not what its node's journal has. */
   | "mirror-behind"
   | "node-silent"
-  /** A slice's entry whose pod is gone: its node gives it back. */
   | "entry-without-pod"
-  /** Held in the reservation ledger, and a slice may hand it out too. */
   | "not-taken"
   | "gateway-held"
-  /** whereabouts is seen, and coexistence is not on for it. */
   | "whereabouts-unexpected"
-  /** Nothing is handed out of shared ranges until the operator has said a word. */
   | "coexistence-undecided"
-  /** Daemons do not know which ranges are sliced. */
   | "state-unknown"
-  /** Definitions let addresses stay, and the cluster does not have the kind that keeps them. */
   | "no-claim-kind"
-  /** A definition asks for it in a way that cannot be. */
   | "persistence-refused"
-  /** Its status shows an address that nobody holds. */
   | "claim-without-hold"
-  /** Its status shows an address that another has. */
   | "claim-contradicted"
-  /** Two claims show one address. */
   | "claims-share-address"
-  /** Of a VM that is gone. */
   | "dead-owner"
-  /** Made by ipam-extensions, and not taken over. */
   | "foreign-claims"
   /** Being deleted, and kept by a finalizer whose system is not there, or not known here. */
   | "stray-finalizer"
-  /** ipam-extensions runs beside us. */
   | "two-systems";
 
 /** What --repair does about it; what has none is for a person. */

@@ -32,10 +32,7 @@ export function claimDefinition(): ClaimDefinition {
   return { apiVersion, kind, metadata: { ...metadata, annotations }, spec: spec as ClaimDefinition["spec"] };
 }
 
-export type DefinitionStep =
-  | { readonly kind: "create" }
-  | { readonly kind: "replace"; readonly why: string }
-  | { readonly kind: "keep"; readonly why: string };
+export type DefinitionStep = { readonly kind: "create" } | { readonly kind: "replace" | "keep"; readonly why: string };
 
 export function definitionStep(there: ClaimDefinition | undefined, ours: ClaimDefinition): DefinitionStep {
   if (there === undefined) return { kind: "create" };
@@ -56,10 +53,8 @@ function revisionOf({ metadata }: ClaimDefinition): number | undefined {
 }
 
 function versionsOf({ spec }: ClaimDefinition): string {
-  return spec.versions
-    .map(({ name }) => name)
-    .sort()
-    .join(", ");
+  const names = spec.versions.map(({ name }) => name);
+  return names.sort().join(", ");
 }
 
 /** Another who installs at the same time is met at most once or twice. */
@@ -100,14 +95,7 @@ function replacing(there: ClaimDefinition, ours: ClaimDefinition): ClaimDefiniti
 }
 
 export function describeStep(step: DefinitionStep, dryRun: boolean): string {
-  const name = claimDefinition().metadata.name ?? "";
-  const would = dryRun ? "would be " : "";
-  switch (step.kind) {
-    case "create":
-      return `CustomResourceDefinition ${name}: ${would}created.`;
-    case "replace":
-      return `CustomResourceDefinition ${name}: ${would}replaced: ${step.why}.`;
-    case "keep":
-      return `CustomResourceDefinition ${name}: left as it is: ${step.why}.`;
-  }
+  const done = step.kind === "keep" ? "left as it is" : `${dryRun ? "would be " : ""}${step.kind}d`;
+  const why = step.kind === "create" ? "" : `: ${step.why}`;
+  return `CustomResourceDefinition ${claimDefinition().metadata.name}: ${done}${why}.`;
 }

@@ -1,9 +1,8 @@
 // `holdfast adopt`: addresses of a VM's earlier life, after a restore from a backup or a move from another cluster.
 import type { Command } from "commander";
 
-import { ClusterCommand, examples, type LookOptions } from "./cluster-command.ts";
+import { ClusterCommand, examples, type LookOptions, UsageError } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
-import { UsageError } from "./usage-error.ts";
 
 interface AdoptBase extends LookOptions {
   readonly network?: string;
@@ -13,8 +12,6 @@ interface AdoptBase extends LookOptions {
 export type AdoptRequest =
   | (AdoptBase & { readonly kind: "owner"; readonly namespace: string; readonly vm: string; readonly from: string })
   | (AdoptBase & { readonly kind: "file"; readonly file: string; readonly namespace?: string; readonly vm?: string });
-
-/** What bin/ wires. */
 export type Adopt = (request: AdoptRequest, output: Output) => Promise<void>;
 
 type Flags = AdoptBase & { readonly from?: string; readonly file?: string };

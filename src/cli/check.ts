@@ -1,9 +1,8 @@
 // `holdfast check`: what does not fit together, and with --repair what can be set right safely.
 import type { Command } from "commander";
 
-import { ClusterCommand, type LookOptions, type Printed } from "./cluster-command.ts";
+import { ClusterCommand, type LookOptions, type Printed, UsageError } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
-import { UsageError } from "./usage-error.ts";
 
 export interface CheckOptions extends LookOptions {
   readonly repair: boolean;

@@ -3,9 +3,15 @@ import { Command } from "commander";
 
 import { type ClaimDetail, detailLines } from "../check/claims/detail.ts";
 import { type ClaimFilter, type ClaimRow, claimLines } from "../check/claims/table.ts";
-import { ClusterCommand, type ConnectionOptions, examples, type LookOptions, type Printed } from "./cluster-command.ts";
+import {
+  ClusterCommand,
+  type ConnectionOptions,
+  examples,
+  type LookOptions,
+  type Printed,
+  UsageError,
+} from "./cluster-command.ts";
 import type { Output } from "./program.ts";
-import { UsageError } from "./usage-error.ts";
 
 export interface ClaimsRequest extends LookOptions {
   /** Undefined: of all. */
@@ -14,7 +20,6 @@ export interface ClaimsRequest extends LookOptions {
 
 interface TakeoverRequest extends ClaimsRequest {
   readonly dryRun: boolean;
-  /** Although kubevirt/ipam-extensions runs. */
   readonly beside: boolean;
 }
 
@@ -32,11 +37,8 @@ interface ReleaseFinalizersRequest extends LookOptions {
   readonly dryRun: boolean;
   readonly isConfirmed: boolean;
 }
-
-/** What bin/ wires. */
 export interface Claims {
   list(request: ClaimsRequest & ClaimFilter): Promise<ClaimsFound>;
-  /** The file. */
   export(request: ClaimsRequest): Promise<object>;
   takeover(request: TakeoverRequest, output: Output): Promise<void>;
   installCrd(request: InstallCrdRequest, output: Output): Promise<void>;

@@ -2,7 +2,6 @@
 import { Command, Option } from "commander";
 
 import { type Level, levels } from "../log/log.ts";
-import { UsageError } from "./usage-error.ts";
 
 export interface ConnectionOptions {
   readonly kubeconfig?: string;
@@ -105,4 +104,15 @@ export const collected = (value: string, earlier: readonly string[]) => [...earl
 export function examples(...all: readonly (readonly [string, string])[]): string {
   const width = Math.max(...all.map(([line]) => line.length));
   return ["", "Examples:", ...all.map(([line, words]) => `  ${line.padEnd(width)}  ${words}`)].join("\n");
+}
+
+export class UsageError extends Error {
+  /** 1: understood, but refused. 2: not understood. */
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, exitCode: 1 | 2 = 2, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "UsageError";
+    this.exitCode = exitCode;
+  }
 }

@@ -4,9 +4,8 @@ import { Command } from "commander";
 import { defaultSocket, defaultSpool } from "../cni/protocol/limits.ts";
 import { install, type ShimSource } from "../cni/shim/install/install.ts";
 import { InstallError } from "../cni/shim/install/plan.ts";
-import { collected } from "./cluster-command.ts";
+import { collected, UsageError } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
-import { UsageError } from "./usage-error.ts";
 
 interface InstallFlags {
   readonly binDir: string;

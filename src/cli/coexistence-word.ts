@@ -10,7 +10,7 @@ import type { KubeClient } from "../kube/rest.ts";
 import { whyNotMoved } from "../ledger/coexistence/moving.ts";
 import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
 import { strayWords } from "../pools/coexistence/verdict.ts";
-import { UsageError } from "./usage-error.ts";
+import { UsageError } from "./cluster-command.ts";
 
 export interface CoexistenceOptions {
   readonly systemNamespace: string;

@@ -2,10 +2,9 @@
 import { Command } from "commander";
 
 import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
-import { ClusterCommand, type ConnectionOptions, type Printed } from "./cluster-command.ts";
+import { ClusterCommand, type ConnectionOptions, type Printed, UsageError } from "./cluster-command.ts";
 import { type CoexistenceOptions, type CoexistenceReport, isWhole, reportLines } from "./coexistence-word.ts";
 import type { Output } from "./program.ts";
-import { UsageError } from "./usage-error.ts";
 
 type StatusOptions = ConnectionOptions & CoexistenceOptions;
 
@@ -16,8 +15,6 @@ export interface WordRequest extends StatusOptions {
   /** Where pools are to be; undefined: where they are. */
   readonly namespace?: string;
 }
-
-/** What bin/ wires. */
 export interface Coexistence {
   readonly status: (options: StatusOptions) => Promise<CoexistenceReport>;
   /** Writes the word, and waits for it to be in force. */

@@ -6,8 +6,7 @@ import { loadKubeconfig } from "../kube/config/kubeconfig.ts";
 import { ApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { CodedError } from "../net/coded-error.ts";
-import type { ConnectionOptions } from "./cluster-command.ts";
-import { UsageError } from "./usage-error.ts";
+import { type ConnectionOptions, UsageError } from "./cluster-command.ts";
 
 export async function clusterConfig({ kubeconfig, context }: ConnectionOptions): Promise<ClusterConfig> {
   try {

@@ -8,34 +8,25 @@ import { defaultCutLimits } from "../slices/ranges/consent.ts";
 import { ClusterCommand, type DaemonOptions } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
+/** As the options below say. */
 export interface ControllerOptions extends DaemonOptions {
   readonly leaderElect: boolean;
   readonly cooldownMs: number;
-  /** Between two observations of a leak. */
   readonly observeMs: number;
-  /** Before a second address of one interface counts as left behind. */
   readonly supersededMs: number;
   readonly allowMassRelease: boolean;
-  /** How far back a sign of whereabouts counts. */
   readonly whereaboutsSilentMs: number;
-  /** Where whereabouts may run: namespaces that only administrators write. */
   readonly whereaboutsNamespaces: readonly string[];
-  /** So long nothing is heard of a node before a taint, a deletion or an operator's word about it counts. */
   readonly fenceSilenceMs: number;
-  /** After so long without its Node and without a renewed Lease, a node's slices go to others. */
   readonly sliceQuarantineMs: number;
-  /** A Node is deleted only when its machine is gone: its slices go to others as soon as it is silent. */
   readonly nodeDeletionFences: boolean;
-  /** Namespaces whose definitions may cut ranges into slices wherever the pools are. */
   readonly trustedNamespaces: readonly string[];
   readonly maxSlicedRangesPerDefinition: number;
   readonly maxSlicedRangesPerNamespace: number;
   readonly maxSlicesPerNamespace: number;
-  /** Persistent addresses for virtual machines. */
   readonly persistentIps: GateMode;
-  /** Only VMs with the label get them. */
   readonly persistentIpsLabel: boolean;
-  /** Of the webhooks about launcher pods and claims; 0: a free one; undefined: they are off. */
+  /** Undefined: no webhooks are served. */
   readonly webhookPort?: number;
 }
 

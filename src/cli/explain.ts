@@ -11,9 +11,8 @@ import { type Address, parseAddress } from "../net/address.ts";
 import { NetError } from "../net/error.ts";
 import { intersection, intervalOf, parseBlock, parseRange } from "../net/interval.ts";
 import { parsePrefix, type Prefix } from "../net/prefix.ts";
-import { collected } from "./cluster-command.ts";
+import { collected, UsageError } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
-import { UsageError } from "./usage-error.ts";
 
 interface ExplainOptions {
   readonly range: string;

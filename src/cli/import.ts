@@ -8,18 +8,12 @@ type ImportSource = "whereabouts" | "host-local" | "spiderpool";
 
 export interface ImportRequest extends LookOptions {
   readonly source: ImportSource;
-  /** Compare only. */
   readonly compare: boolean;
   readonly dryRun: boolean;
-  /** namespace/name of the definition that takes the addresses over; all of ours where not given. */
   readonly definition?: string;
-  /** host-local: the folder of the network, /var/lib/cni/networks/NETWORK. */
   readonly folder?: string;
-  /** host-local: the node whose folder it is. */
   readonly nodeName?: string;
 }
-
-/** What bin/ wires. */
 export type Import = (request: ImportRequest, output: Output) => Promise<void>;
 
 export function importCommand(output: Output, work: Import): Command {

@@ -3,12 +3,10 @@ import { Command, Option } from "commander";
 
 import { poolNamings } from "../api/pools/pool-name.ts";
 import { destinations, type Goal } from "../transfer/plan/goal.ts";
-import { ClusterCommand, collected, type LookOptions, type Printed } from "./cluster-command.ts";
+import { ClusterCommand, collected, type LookOptions, type Printed, UsageError } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
-import { UsageError } from "./usage-error.ts";
 
 export interface MigrateRequest extends LookOptions {
-  /** A path, or configmap:namespace/name. */
   readonly record: string;
   readonly dryRun: boolean;
 }
@@ -25,8 +23,6 @@ export interface ApplyRequest extends MigrateRequest {
 export interface RollbackRequest extends MigrateRequest {
   readonly force: boolean;
 }
-
-/** What bin/ wires. */
 export interface Migrate {
   plan(request: PlanRequest, output: Output): Promise<void>;
   apply(request: ApplyRequest, output: Output): Promise<void>;

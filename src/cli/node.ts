@@ -2,9 +2,8 @@
 import type { Command } from "commander";
 
 import { flatFileFolders } from "../cni/config/merge.ts";
-import { ClusterCommand, type DaemonOptions } from "./cluster-command.ts";
+import { ClusterCommand, type DaemonOptions, UsageError } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
-import { UsageError } from "./usage-error.ts";
 
 export interface NodeOptions extends DaemonOptions {
   readonly nodeName: string;
@@ -14,7 +13,6 @@ export interface NodeOptions extends DaemonOptions {
   readonly globalNamespaces: readonly string[];
   readonly configurationFolders: readonly string[];
   readonly cooldownMs: number;
-  /** How long it hands out of its slices without hearing from the API server. */
   readonly sliceAuthorityMs: number;
   /** How long it hands out nothing of shared ranges after a restore of the API server; undefined: by the number of nodes. */
   readonly restoreSettleMs?: number;

@@ -6,6 +6,7 @@ import { asError } from "../kube/abort.ts";
 import type { Adopt } from "./adopt.ts";
 import type { Check } from "./check.ts";
 import type { Claims } from "./claims.ts";
+import { UsageError } from "./cluster-command.ts";
 import type { Coexistence } from "./coexistence.ts";
 import type { RunController } from "./controller.ts";
 import type { Import } from "./import.ts";
@@ -14,7 +15,6 @@ import type { RunNode } from "./node.ts";
 import type { ListPools } from "./pools.ts";
 import type { Slices } from "./slices.ts";
 import type { Up } from "./up.ts";
-import { UsageError } from "./usage-error.ts";
 import type { Who } from "./who.ts";
 
 const version = "0.1.0";

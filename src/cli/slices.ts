@@ -1,17 +1,31 @@
 // `holdfast slices`: which node has which slice and how full they are; what a range can carry; and taking slices from a node that is off.
 import { Command } from "commander";
 
+import { countOf } from "../api/fields.ts";
 import { type RangeTable, rangeLines, type TableFilter } from "../check/slices/table.ts";
-import { ClusterCommand, type LookOptions, type Printed } from "./cluster-command.ts";
+import { parseIpamConfig } from "../cni/config/ipam-config.ts";
+import { parseNetwork } from "../cni/config/network.ts";
+import { poolDefinitionOf } from "../cni/config/pool-definition.ts";
+import { CniError } from "../cni/error.ts";
+import { reservationsOf, usableOf } from "../ipam/definition.ts";
+import { difference, type IntervalSet } from "../net/interval-set.ts";
+import type { Prefix } from "../net/prefix.ts";
+import { capacityOf, objectBytesMax, type SizingPlan, sizeFor } from "../slices/plan/capacity.ts";
+import {
+  ClusterCommand,
+  type LookOptions,
+  type Printed,
+  UsageError,
+  collected,
+  numberOf,
+  ReadingCommand,
+} from "./cluster-command.ts";
 import type { Output } from "./program.ts";
-import { planCommand } from "./slices-plan.ts";
-import { UsageError } from "./usage-error.ts";
 
 export interface ReleaseRequest extends LookOptions {
   readonly node: string;
   readonly dryRun: boolean;
   readonly isConfirmed: boolean;
-  /** Until the controller has removed them. */
   readonly wait: boolean;
   readonly observeMs: number;
   readonly timeoutMs: number;
@@ -19,8 +33,6 @@ export interface ReleaseRequest extends LookOptions {
 
 export type ListSlices = (options: LookOptions & TableFilter) => Promise<readonly RangeTable[]>;
 export type ReleaseSlices = (request: ReleaseRequest, output: Output) => Promise<void>;
-
-/** What bin/ wires. */
 export interface Slices {
   readonly list: ListSlices;
   readonly release: ReleaseSlices;
@@ -80,4 +92,126 @@ function releaseCommand(output: Output, slices: Slices): Command {
       if (node === "") throw new UsageError("the node has no name: give the one that `holdfast slices` shows.");
       await slices.release({ ...flags, node, isConfirmed }, output);
     });
+}
+
+interface Flags extends Printed {
+  readonly range: string;
+  readonly size: string;
+  readonly nodes: number;
+  readonly floating?: string;
+  readonly start?: string;
+  readonly end?: string;
+  readonly exclude: readonly string[];
+  readonly l3: boolean;
+}
+
+/** Kubernetes carries 5,000; who asks for more than a million has mistyped. */
+const nodesMax = 1_000_000;
+
+function planCommand(output: Output): Command {
+  return new ReadingCommand("plan")
+    .description(
+      "Compute what a range carries when it is cut into slices. Needs no cluster. Exit code 1: it does not fit.",
+    )
+    .requiredOption("--range <cidr>", "the range, as in the configuration: 10.0.0.0/8, or 10.0.0.10-10.0.3.250/16")
+    .requiredOption("--size <length>", "node_slice_size: the prefix length of a slice, /22")
+    .requiredOption("--nodes <number>", "how many nodes there will be", (text) => numberOf("--nodes", text, nodesMax))
+    .option("--floating <length>", "floating_slice_size: the part that belongs to no node, /20")
+    .option("--start <address>", "range_start: lowest address to hand out")
+    .option("--end <address>", "range_end: highest address to hand out")
+    .option("--exclude <block>", "address, CIDR or A-B that is never handed out (repeat it for more)", collected, [])
+    .option("--l3", "the first and the last address of the network are usable (enable_l3)", false)
+    .printed()
+    .action((flags: Flags) => plan(flags, output));
+}
+
+function plan(flags: Flags, output: Output): void {
+  const { range, sliceLength, floatingLength, useful, nodes } = questionOf(flags);
+  const sized = sizeFor(capacityOf(range, sliceLength, floatingLength, useful), nodes);
+  if (flags.output === "json") output.line(JSON.stringify(asData(sized)));
+  else for (const line of planLines(sized)) output.line(line);
+  if (!fits(sized)) throw new UsageError(`${range} in slices of /${sliceLength} does not carry ${nodes} nodes.`, 1);
+}
+
+function fits({ carried, nodes, objectBytes }: SizingPlan): boolean {
+  return carried >= BigInt(nodes) && objectBytes <= objectBytesMax;
+}
+
+interface Question {
+  readonly range: Prefix;
+  readonly sliceLength: number;
+  readonly floatingLength: number | undefined;
+  readonly useful: IntervalSet;
+  readonly nodes: number;
+}
+
+/** Read by the parser of the CNI configuration: what it refuses there is refused here, in the same words. */
+function questionOf({ range, size, floating, start, end, exclude, l3, nodes }: Flags): Question {
+  const ipam = {
+    type: "holdfast",
+    range,
+    node_slice_size: size,
+    ...(floating !== undefined && { floating_slice_size: floating }),
+    ...(start !== undefined && { range_start: start }),
+    ...(end !== undefined && { range_end: end }),
+    exclude,
+    enable_l3: l3,
+  };
+  try {
+    const { config } = parseIpamConfig(
+      parseNetwork(JSON.stringify({ cniVersion: "1.0.0", name: "plan", type: "bridge", ipam })),
+    );
+    const parsed = config.ranges[0]!;
+    if (parsed.sliceLength === undefined)
+      throw new UsageError(`--size ${JSON.stringify(size)} is no prefix length: give one, like /22.`);
+    const definition = poolDefinitionOf(config, parsed);
+    const usable = usableOf(definition);
+    const kept = [...(definition.excludes ?? []), ...reservationsOf(definition).map(({ interval }) => interval)];
+    return {
+      range: parsed.prefix,
+      sliceLength: parsed.sliceLength,
+      floatingLength: parsed.floatingLength,
+      useful: difference(usable === undefined ? [] : [usable], kept),
+      nodes,
+    };
+  } catch (error) {
+    if (error instanceof CniError) throw new UsageError(error.message, 2, { cause: error });
+    throw error;
+  }
+}
+
+/** Numbers as long as they are exact, as in our objects. */
+function asData({ range, sliceLength, floating, ...rest }: SizingPlan): Record<string, unknown> {
+  const plain = Object.entries(rest).map(([key, value]) => [key, typeof value === "bigint" ? countOf(value) : value]);
+  return {
+    range: String(range),
+    sliceSize: `/${sliceLength}`,
+    ...(floating && { floating: String(floating) }),
+    ...(Object.fromEntries(plain) as Record<string, unknown>),
+    fits: fits({ range, sliceLength, ...rest }),
+  };
+}
+
+function planLines(sized: SizingPlan): string[] {
+  const { range, sliceLength, nodes, slices, addressesPerSlice, carried, spare, usable, podsPerNode, floating } = sized;
+  const { objectBytes, suggestions } = sized;
+  const facts: readonly (readonly [string, string])[] = [
+    ["slices", `${slices} of ${addressesPerSlice} addresses`],
+    ["nodes", `${carried} with a slice of their own; ${spare} slices left for nodes that join or need more`],
+    ["pods", `${podsPerNode} on a node with one slice; ${usable} in all`],
+    ["floating", floating === undefined ? "" : `${floating}, ${floating.size} addresses that belong to no node`],
+    [
+      "object",
+      `NodeSlicePool of about ${kib(objectBytes)}, of ${kib(objectBytesMax)}, if nodes' names have 40 characters`,
+    ],
+  ];
+  return [
+    `${range} in slices of /${sliceLength} for ${nodes} nodes: ${fits(sized) ? "it fits" : "it does not fit"}`,
+    ...facts.flatMap(([name, text]) => (text === "" ? [] : [`  ${name.padEnd(8)}  ${text}`])),
+    ...suggestions.map((each) => `  advice    ${each}`),
+  ];
+}
+
+function kib(bytes: number): string {
+  return `${Math.ceil(bytes / 1024)} KiB`;
 }

@@ -8,12 +8,9 @@ import { ReadingCommand } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
 export interface UpOptions {
-  /** Where the database and the kubeconfig are; made if it is not there. */
   readonly data: string;
   readonly host: string;
-  /** 0: a free one. */
   readonly port: number;
-  /** Make the example network. */
   readonly example: boolean;
 }
 

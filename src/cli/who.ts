@@ -2,9 +2,8 @@
 import type { Command } from "commander";
 
 import { type Answer, answerLines, type Asked, parseAsked } from "../check/who.ts";
-import { ClusterCommand, type LookOptions, type Printed } from "./cluster-command.ts";
+import { ClusterCommand, type LookOptions, type Printed, UsageError } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
-import { UsageError } from "./usage-error.ts";
 
 export type Who = (options: LookOptions, asked: Asked) => Promise<readonly Answer[]>;
 

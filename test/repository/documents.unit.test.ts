@@ -123,7 +123,7 @@ describe("what is said of claims", () => {
   });
 
   it("docs/persistent-ips.md has every event", () => {
-    const reasons = found(/"(?:Warning|Normal)",\s*(?:reason: )?"([A-Z]\w+)"/g);
+    const reasons = found(/(?:"(?:Warning|Normal)",\s*|Events?\([\w, ]+, |reason: )"([A-Z]\w+)"/g);
     expect(reasons.length).toBeGreaterThan(9);
     expect(missing(reasons, "docs/persistent-ips.md")).toEqual([]);
   });

@@ -8,6 +8,7 @@ import { type ClaimView, familyOf, type LooseHold } from "../../claims/plan/fami
 import { type ClaimState, stateOfClaim } from "../../claims/plan/state.ts";
 import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import { columnLines } from "../../log/columns.ts";
+import { ageText } from "../slices/table.ts";
 import { Families } from "./families.ts";
 
 /** The states of docs/persistent-ips.md. `quarantine`: the claim is gone, and its address rests. */
@@ -141,17 +142,17 @@ const heading = ["NAMESPACE", "CLAIM", "VM", "NETWORK", "IPS", "STATE", "PODS", 
 export function claimLines(rows: readonly ClaimRow[]): string[] {
   if (rows.length === 0) return ["There are no claims."];
   const cells = rows.map(({ namespace, claim, vm, network, ips, state, pods, nodes, ageSeconds }) =>
-    [namespace, claim, vm, network, ips.join(","), state, pods.join(","), nodes.join(","), ageText(ageSeconds)].map(
-      (cell) => cell || "-",
-    ),
+    [
+      namespace,
+      claim,
+      vm,
+      network,
+      ips.join(","),
+      state,
+      pods.join(","),
+      nodes.join(","),
+      ageSeconds === null ? "" : ageText(ageSeconds),
+    ].map((cell) => cell || "-"),
   );
   return columnLines([heading, ...cells]);
-}
-
-/** `12s`, `3m`, `26h`, `4d`: as kubectl's AGE. */
-function ageText(seconds: number | null): string {
-  if (seconds === null) return "";
-  if (seconds < 120) return `${seconds}s`;
-  if (seconds < 7200) return `${Math.floor(seconds / 60)}m`;
-  return seconds < 172_800 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }

@@ -1,6 +1,7 @@
 // Holds of claims against the claims, pods and nodes that there are (docs/decisions/0014). Pure.
 // Nothing here is repaired from outside: only the leader frees what a claim has, and it looks more than once.
 import { continuesAnnotation } from "../../api/claims/claim-marks.ts";
+import { isPodOver } from "../../claims/leader/launchers.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import { type ClaimOwner, describeOwner, ownerKey } from "../../ipam/owner.ts";
@@ -36,20 +37,23 @@ export function examineClaims(facts: ClaimFacts): Finding[] {
 function gone(facts: ClaimFacts, { held, owner, users }: ClaimHeld, isContinued: boolean): Finding[] {
   if (facts.claims.has(owner.uid)) return [];
   const about = `${held.hold.address} is held for ${describeOwner(owner)} (${owner.uid}), which does not exist`;
-  const common = { code: "claim-gone", objects: [describeHeld(held)] } as const;
+  const objects = [describeHeld(held)];
   if (isContinued) {
     const remedy = "It is passed on within seconds; if it stays, is a controller running?";
-    return [{ ...common, severity: "info", message: `${about}: a later claim continues it.`, remedy }];
+    return found("claim-gone", "info", objects, { message: `${about}: a later claim continues it.`, remedy });
   }
-  const alive = users.filter((user) => isAlive(podOfUser(facts, owner, user)));
+  const alive = users.filter((user) => {
+    const pod = podOfUser(facts, owner, user);
+    return pod !== undefined && !isPodOver(pod);
+  });
   if (alive.length > 0) {
     const message = `${about}; it is still used by ${named(alive.map(({ name }) => `pod ${owner.namespace}/${name}`))}.`;
-    return [{ ...common, severity: "info", message, remedy: "It is freed when these pods are gone." }];
+    return found("claim-gone", "info", objects, { message, remedy: "It is freed when these pods are gone." });
   }
   const remedy =
     "The controller frees it when no user can be alive any more. If it stays, see its log, and whether a node in its users is unreachable: " +
     "if its machine is off, say so with holdfast slices release NODE, or taint it out-of-service.";
-  return [{ ...common, severity: "warning", message: `${about}, and no pod uses it.`, remedy }];
+  return found("claim-gone", "warning", objects, { message: `${about}, and no pod uses it.`, remedy });
 }
 
 /** Written by hand, or by a later release: who uses it cannot be asked for. */
@@ -101,8 +105,4 @@ function isUnknown({ uid, name }: HoldUser): boolean {
 function podOfUser({ pods }: ClaimFacts, { namespace }: ClaimOwner, { uid, name }: HoldUser): Pod | undefined {
   const pod = pods.get(`${namespace}/${name}`);
   return pod?.metadata.uid === uid ? pod : undefined;
-}
-
-function isAlive(pod: Pod | undefined): boolean {
-  return pod !== undefined && pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed";
 }

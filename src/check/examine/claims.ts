@@ -7,7 +7,7 @@ import * as owners from "../../claims/moves/new-owner.ts";
 import type { SnapshotIndex } from "../../claims/moves/snapshot.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
-import type { Finding } from "../finding.ts";
+import { type Finding, finding, found, named } from "../finding.ts";
 
 export function examineClaims(books: SnapshotIndex): Finding[] {
   const { claims } = books.snapshot;
@@ -27,7 +27,7 @@ function noKind({ snapshot, places }: SnapshotIndex): Finding[] {
   const allowed = [...places.persistence].filter(([, { isAllowed }]) => isAllowed).map(([key]) => key);
   if (snapshot.hasClaims || allowed.length === 0) return [];
   const objects = allowed.map((key) => `NetworkAttachmentDefinition ${key}`);
-  const message = `allowPersistentIPs is set in ${listed(allowed)}, and the cluster does not have the kind IPAMClaim: no address stays with a VM.`;
+  const message = `allowPersistentIPs is set in ${named(allowed)}, and the cluster does not have the kind IPAMClaim: no address stays with a VM.`;
   const remedy = "kubectl apply -f deploy/holdfast.yaml, which brings it.";
   return [{ code: "no-claim-kind", severity: "error", objects, message, remedy }];
 }
@@ -36,10 +36,10 @@ function refusedDefinitions({ places }: SnapshotIndex): Finding[] {
   return [...places.persistence].flatMap(([key, { problem, fault }]): Finding[] => {
     // A text that cannot be read at all asks for nothing.
     if (fault === undefined) return [];
-    const objects = [`NetworkAttachmentDefinition ${key}`];
-    const message = `${key} asks for persistent addresses, which it cannot have: ${problem}.`;
-    const remedy = "Correct it as the sentence says. Claims that are there are kept.";
-    return [{ code: "persistence-refused", severity: "warning", objects, message, remedy }];
+    return found("persistence-refused", "warning", [`NetworkAttachmentDefinition ${key}`], {
+      message: `${key} asks for persistent addresses, which it cannot have: ${problem}.`,
+      remedy: "Correct it as the sentence says. Claims that are there are kept.",
+    });
   });
 }
 
@@ -61,14 +61,6 @@ function foreignClaims({ snapshot: { claims } }: SnapshotIndex): Finding[] {
   return [{ code: "foreign-claims", severity: "warning", objects, message, remedy }];
 }
 
-/** Of many, the first. */
-function listed(names: readonly string[]): string {
-  const shown = 5;
-  return names.length <= shown
-    ? names.join(", ")
-    : `${names.slice(0, shown).join(", ")} and ${names.length - shown} more`;
-}
-
 /** Those of ipam-extensions are held by nobody until they are taken over. */
 function unheld(books: SnapshotIndex, claim: StoredClaim): Finding[] {
   if (marks.isForeign(claim) || claim.metadata.deletionTimestamp !== undefined) return [];
@@ -77,8 +69,8 @@ function unheld(books: SnapshotIndex, claim: StoredClaim): Finding[] {
   const target = owners.livingOwnerOf(books, claim);
   const nic = target && nicOfClaim(claim, owners.ownNames(target, claim.spec.network));
   const definition = target?.nics.find((each) => each.nic === nic)?.definition;
-  const named = () => places.ofNetwork(claim.spec.network, claim.metadata.namespace ?? "");
-  const definitions = definition === undefined ? named() : [definition];
+  const definitions =
+    definition === undefined ? places.ofNetwork(claim.spec.network, claim.metadata.namespace ?? "") : [definition];
   if (typeof addresses === "string" || definitions.length === 0) return [];
   const held = new Set(books.heldFor(claim.metadata.uid ?? "").map(({ hold }) => `${hold.address}`));
   const asked = { isByHand: marks.ownershipOf(claim).kind === "ownerless" };
@@ -90,31 +82,25 @@ function unheld(books: SnapshotIndex, claim: StoredClaim): Finding[] {
       if (placing.kind === "theirs") return [];
       const shows = `The status of ${what} shows ${address}, `;
       if (placing.kind === "nowhere") {
-        const message = `${shows}and ${placing.why}.`;
-        const remedy = "Correct the definition, or delete the VM's NIC: it gets another address.";
-        return [{ code: "claim-contradicted", severity: "error", objects: [what], message, remedy }];
+        return found("claim-contradicted", "error", [what], {
+          message: `${shows}and ${placing.why}.`,
+          remedy: "Correct the definition, or delete the VM's NIC: it gets another address.",
+        });
       }
       const holder = books.holderAt(placing.place, address);
       if (holder !== undefined) {
-        const objects = [what, describeHold(holder)];
-        const message = `${shows}but ${owners.heldBy(address, holder)}.`;
-        const remedy =
-          "The hold is right. Stop the VM whose claim it is not, and take the network out of its spec until its claim is gone.";
-        return [{ code: "claim-contradicted", severity: "error", objects, message, remedy }];
+        return found("claim-contradicted", "error", [what, describeHold(holder)], {
+          message: `${shows}but ${owners.heldBy(address, holder)}.`,
+          remedy:
+            "The hold is right. Stop the VM whose claim it is not, and take the network out of its spec until its claim is gone.",
+        });
       }
       const move = takeMove(books, claim, target, nic, { place: placing.place, address });
-      const message = `${shows}and nobody holds it: another may get it.`;
-      const remedy = "The controller holds it within a minute, if one runs; holdfast check --repair does so now.";
-      return [
-        {
-          code: "claim-without-hold",
-          severity: "error",
-          objects: [what],
-          message,
-          remedy,
-          repair: { kind: "hold-for-claim", move },
-        },
-      ];
+      return found("claim-without-hold", "error", [what], {
+        message: `${shows}and nobody holds it: another may get it.`,
+        remedy: "The controller holds it within a minute, if one runs; holdfast check --repair does so now.",
+        repair: { kind: "hold-for-claim", move },
+      });
     });
 }
 
@@ -141,9 +127,10 @@ function shared(books: SnapshotIndex): Finding[] {
     .map(([key, all]): Finding => {
       const address = key.slice(key.lastIndexOf(" ") + 1);
       const objects = all.map(({ claim }) => describeClaim(claim));
-      const message = `${address} stands in the status of ${objects.join(" and of ")}.`;
-      const remedy = `holdfast who ${address} says whose it is. Stop the other VM before the two meet on the network.`;
-      return { code: "claims-share-address", severity: "error", objects, message, remedy };
+      return finding("claims-share-address", "error", objects, {
+        message: `${address} stands in the status of ${objects.join(" and of ")}.`,
+        remedy: `holdfast who ${address} says whose it is. Stop the other VM before the two meet on the network.`,
+      });
     });
 }
 

@@ -2,6 +2,7 @@
 import { mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
 import { markedDomain } from "../../api/pools/pool-domain.ts";
+import { isPodOver } from "../../claims/leader/launchers.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import type { SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import type { Hold } from "../../ipam/ledger.ts";
@@ -48,17 +49,16 @@ export function usedAddresses(pods: Iterable<Pod>): UsedAddress[] {
 
 /** Namespace, domain and address -> its hold, and what rests beside it. */
 function byPlace(all: readonly PoolHold[]): Map<string, PoolHold> {
-  const places = new Map<string, PoolHold>();
-  for (const held of all) if (held.cooling === undefined) places.set(placeOf(held.namespace, held.hold), held);
-  return places;
+  const held = all.filter(({ cooling }) => cooling === undefined);
+  return new Map(held.map((each) => [placeOf(each.namespace, each.hold), each]));
 }
 
 function placeOf(namespace: string, { domain, address }: { domain: string; address: Address }): string {
   return `${namespace} ${domain} ${address}`;
 }
 
-function isAlive({ metadata, status }: Pod): boolean {
-  return metadata.deletionTimestamp === undefined && status?.phase !== "Succeeded" && status?.phase !== "Failed";
+function isAlive(pod: Pod): boolean {
+  return pod.metadata.deletionTimestamp === undefined && !isPodOver(pod);
 }
 
 /** A name without a namespace is one of the pod's own namespace. */

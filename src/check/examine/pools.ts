@@ -57,20 +57,17 @@ function entriesWithout(object: string, range: PoolRange, { foreign }: MirrorPla
 function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan, mayRemove: boolean): Finding[] {
   const missing = changes.filter(({ from }) => from === undefined);
   const stale = changes.filter(({ to }) => to === undefined);
-  const findings: Finding[] = [];
-  const common = { severity: "warning", objects: [object] } as const;
   const remedy = "The controller writes it within seconds: is one running? holdfast check --repair writes it now.";
-  if (missing.length > 0) {
-    const message = `${missing.length} holds are not shown in ${object}: offsets ${named(missing.map(({ key }) => key))}.`;
-    const repair = { kind: "entries", pool: range.key, changes: missing } as const;
-    findings.push({ code: "hold-without-entry", ...common, message, remedy, repair });
-  }
-  if (stale.length > 0) {
-    const message = `${stale.length} entries of ${object} are ours and have no hold any more: offsets ${named(stale.map(({ key }) => key))}.`;
-    const repair = { kind: "entries", pool: range.key, changes: stale } as const;
-    findings.push({ code: "entry-without-hold", ...common, message, remedy, ...(mayRemove && { repair }) });
-  }
-  return findings;
+  const tell = (code: Finding["code"], all: MirrorPlan["changes"], words: string, mayRepair: boolean) => {
+    if (all.length === 0) return [];
+    const message = `${all.length} ${words}: offsets ${named(all.map(({ key }) => key))}.`;
+    const repair = { kind: "entries", pool: range.key, changes: all } as const;
+    return found(code, "warning", [object], { message, remedy, ...(mayRepair && { repair }) });
+  };
+  return [
+    ...tell("hold-without-entry", missing, `holds are not shown in ${object}`, true),
+    ...tell("entry-without-hold", stale, `entries of ${object} are ours and have no hold any more`, mayRemove),
+  ];
 }
 
 function contested(object: string, pool: Pool["pool"], plan: MirrorPlan, held: readonly PoolHold[]): Finding[] {

@@ -198,14 +198,14 @@ function cellsOf({ node, slice, state, borrowed, used, free, lent, leaseAgeSecon
     String(used),
     free === null ? "-" : String(free),
     lent.join(",") || "-",
-    ageText(leaseAgeSeconds),
+    leaseAgeSeconds === null ? "never" : ageText(leaseAgeSeconds),
     note,
   ];
 }
 
-/** `12s`, `3m`, `26h`: as kubectl's AGE. */
-function ageText(seconds: number | null): string {
-  if (seconds === null) return "never";
+/** `12s`, `3m`, `26h`, `4d`: as kubectl's AGE. */
+export function ageText(seconds: number): string {
   if (seconds < 120) return `${seconds}s`;
-  return seconds < 7200 ? `${Math.floor(seconds / 60)}m` : `${Math.floor(seconds / 3600)}h`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)}m`;
+  return seconds < 172_800 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }

@@ -1,15 +1,14 @@
 // What the leader follows for claims: VMs, VMIs and claims, which the cluster may get later, and namespaces; beside what others follow
 // already and hand in: definitions, pods, nodes, reservations, holds.
 import { familyKeysOf } from "../../api/claims/claim-family.ts";
-import { massReleaseAnnotation, maxClaimsAnnotation, ownershipOf } from "../../api/claims/claim-marks.ts";
-import { definitionKeyOf, type VmiSpec } from "../../api/claims/kubevirt.ts";
+import * as marks from "../../api/claims/claim-marks.ts";
+import * as kubevirt from "../../api/claims/kubevirt.ts";
 import { OptionalInformer, type OptionalInformerOptions } from "../../cluster/optional-informer.ts";
 import * as kinds from "../../cluster/resources.ts";
 import { Informer } from "../../kube/cache/informer.ts";
 import { type DeepReadonly, type KubeObject, picked } from "../../kube/meta.ts";
 import type { FamilyFacts } from "../plan/facts.ts";
 import { claimLimit, claimsLeft, countIn } from "./quota.ts";
-import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
 
 export type FollowOptions = Pick<OptionalInformerOptions<KubeObject>, "client" | "clock" | "onError" | "retryMs">;
 
@@ -95,7 +94,7 @@ export class ClaimCaches {
   massReleaseOf(namespace: string): number | undefined {
     if (this.#deleted.has(namespace)) return Number.POSITIVE_INFINITY;
     const found = this.namespaces.cache.get(namespace);
-    return found && (countIn(found.metadata.annotations, massReleaseAnnotation) ?? 0);
+    return found && (countIn(found.metadata.annotations, marks.massReleaseAnnotation) ?? 0);
   }
 
   get isNobodyListed(): boolean {
@@ -110,16 +109,101 @@ const indexes = {
 
 /** One, or none. */
 export function ownerUidsOf(claim: DeepReadonly<kinds.StoredClaim>): readonly string[] {
-  const ownership = ownershipOf(claim);
+  const ownership = marks.ownershipOf(claim);
   return ownership.kind === "owned" ? [ownership.uid] : [];
 }
 
-function definitionsOf(namespace = "", spec: DeepReadonly<VmiSpec> = {}): readonly string[] {
-  return [...new Set((spec.networks ?? []).flatMap((network) => definitionKeyOf(network, namespace) ?? []))];
+function definitionsOf(namespace = "", spec: DeepReadonly<kubevirt.VmiSpec> = {}): readonly string[] {
+  return [...new Set((spec.networks ?? []).flatMap((network) => kubevirt.definitionKeyOf(network, namespace) ?? []))];
 }
 
 function trimNamespace({ metadata, ...object }: KubeObject): KubeObject {
-  const annotations = picked(metadata.annotations, maxClaimsAnnotation, massReleaseAnnotation);
+  const annotations = picked(metadata.annotations, marks.maxClaimsAnnotation, marks.massReleaseAnnotation);
   const kept = picked(metadata, "name", "uid", "resourceVersion", "deletionTimestamp");
   return { ...picked(object, "apiVersion", "kind"), metadata: { ...kept, annotations } };
+}
+
+export type Machine = kubevirt.VirtualMachine & KubeObject;
+export type Instance = kubevirt.VirtualMachineInstance & KubeObject;
+
+export function trimMachine({ metadata, spec }: Machine): Machine {
+  const { template } = spec ?? {};
+  return {
+    apiVersion: "kubevirt.io/v1",
+    kind: "VirtualMachine",
+    metadata: trimMetadata(metadata),
+    spec: {
+      ...picked(spec, "runStrategy", "running"),
+      template: {
+        ...(template?.metadata !== undefined && { metadata: marksOf(template.metadata) }),
+        spec: trimSpec(template?.spec),
+      },
+    },
+  };
+}
+
+export function trimInstance({ metadata, spec, status }: Instance): Instance {
+  return {
+    apiVersion: "kubevirt.io/v1",
+    kind: "VirtualMachineInstance",
+    metadata: trimMetadata(metadata),
+    spec: trimSpec(spec),
+    status: {
+      ...picked(status, "phase", "nodeName", "activePods", "virtualMachineRevisionName"),
+      interfaces: named(status?.interfaces).map(({ name, mac }) => ({
+        ...(name !== undefined && { name }),
+        ...(typeof mac === "string" && { mac }),
+      })),
+    },
+  };
+}
+
+const keptFields = [
+  "name",
+  "namespace",
+  "uid",
+  "resourceVersion",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "ownerReferences",
+  "finalizers",
+] as const;
+
+function trimMetadata(metadata: KubeObject["metadata"]): KubeObject["metadata"] {
+  return { ...picked(metadata, ...keptFields), ...marksOf(metadata) };
+}
+
+function marksOf({ labels, annotations }: Pick<kubevirt.KubevirtMetadata, "labels" | "annotations">) {
+  return {
+    labels: picked(labels, marks.persistenceLabelName),
+    annotations: picked(annotations, marks.addressesAnnotation),
+  };
+}
+
+/** Others write these, and one odd object must not stop the list of all: what is no network or interface with a name is left out. */
+function trimSpec(spec: kubevirt.VmiSpec | undefined): kubevirt.VmiSpec {
+  const networks = named(spec?.networks).map(({ name, multus, pod }) => ({
+    name,
+    ...(isObject(multus) && { multus }),
+    ...(isObject(pod) && { pod: {} }),
+  }));
+  const interfaces = named(spec?.domain?.devices?.interfaces).map(({ name, macAddress, state }) => ({
+    name,
+    ...(typeof macAddress === "string" && { macAddress }),
+    ...(typeof state === "string" && { state }),
+  }));
+  return {
+    ...(networks.length > 0 && { networks }),
+    ...(interfaces.length > 0 && { domain: { devices: { interfaces } } }),
+  };
+}
+
+function named<T extends { name?: string }>(listed: readonly T[] | undefined): T[] {
+  const all: unknown = listed;
+  if (!Array.isArray(all)) return [];
+  return all.filter((each): each is T => isObject(each) && typeof (each as T).name === "string");
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

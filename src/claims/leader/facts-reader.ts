@@ -8,14 +8,13 @@ import type { Pod, StoredClaim } from "../../cluster/resources.ts";
 import type { Hold, HoldUser } from "../../ipam/ledger.ts";
 import { type DeepReadonly, parseKey } from "../../kube/meta.ts";
 import type { ClaimHold, FamilyFacts, LauncherPod } from "../plan/facts.ts";
-import type { ClaimCaches } from "./caches.ts";
+import type { ClaimCaches, Instance, Machine } from "./caches.ts";
 import { type ClaimHoldIndex, ownerUidOf } from "./claim-holds.ts";
 import type { FeatureGate } from "./feature-gate.ts";
 import { isPodOver, launcherPodOf } from "./launchers.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import type { ClaimNetworks } from "./networks.ts";
 import type { PendingCreates } from "./pending-creates.ts";
-import type { Instance, Machine } from "./trim.ts";
 
 export interface Sources extends Pick<ClaimsOptions, "pods" | "presence" | "definitions" | "clock"> {
   readonly caches: ClaimCaches;

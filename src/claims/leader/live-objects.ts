@@ -10,9 +10,9 @@ import * as kinds from "../../cluster/resources.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import { type KubeObject, type ObjectName, parseKey } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
+import { type Instance, type Machine, trimInstance, trimMachine } from "./caches.ts";
 import type { FamilyObjects } from "./facts-reader.ts";
 import type { ClaimsOptions } from "./leader.ts";
-import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
 
 /** Of one kubernetes selector: 50 UIDs of 37 characters are 2 KB of a path. A VM that was restarted so often since is listed whole. */
 const selectorMax = 50;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
+import { type Instance, type Machine, trimInstance, trimMachine } from "./caches.ts";
 
 describe("what is kept of VMs and VMIs", () => {
   it("is what a plan reads, and nothing else", () => {

@@ -36,10 +36,11 @@ export function planAdoption(books: SnapshotIndex, request: AdoptionRequest): mo
     );
   }
   refuseLiving(books, from, target);
-  const sources = sourcesOf(books, target, from);
-  const asked = [...sources.values()].filter(({ nic }) => request.nic === undefined || nic === request.nic);
-  if (asked.length === 0) return nothingToAdopt(books, target, request);
-  return asked.map((source) => decisionOf(books, target, source, from));
+  const adoption = { books, target, from };
+  const asked = sourcesOf(adoption).filter(({ nic }) => request.nic === undefined || nic === request.nic);
+  return asked.length === 0
+    ? nothingToAdopt(adoption, request.nic)
+    : asked.map((source) => decisionOf(adoption, source));
 }
 
 function refuseLiving({ snapshot }: SnapshotIndex, from: string, target: owners.NewOwner): void {
@@ -66,39 +67,44 @@ interface Source {
   readonly holds: readonly ListedHold[];
 }
 
-/** Key: the NIC. */
-function sourcesOf(books: SnapshotIndex, target: owners.NewOwner, from: string): Map<string, Source> {
+interface Adoption {
+  readonly books: SnapshotIndex;
+  readonly target: owners.NewOwner;
+  readonly from: string;
+}
+
+function sourcesOf(adoption: Adoption): Source[] {
+  const { books, target, from } = adoption;
   const claims = Map.groupBy(
     books.claimsOf(from).filter(({ metadata }) => metadata.namespace === target.namespace),
     (claim) => moves.nicOfClaim(claim, owners.ownNames(target, claim.spec.network)) ?? claim.metadata.name ?? "",
   );
-  const begun = begunFor(books, target, from);
+  const begun = begunFor(adoption);
   const nics = new Set([...claims.keys(), ...books.nicsHeldFor(from), ...begun.keys()]);
-  return new Map(
-    [...nics].toSorted().map((nic) => {
-      const own = claims.get(nic) ?? [];
-      const holds = new Set([
-        ...books.heldAs(identityOf(from, nic)),
-        ...own.flatMap(({ metadata }) => books.heldFor(metadata.uid ?? "")),
-        ...(begun.get(nic) ?? []),
-      ]);
-      return [nic, { nic, claims: own, holds: [...holds] }] as const;
-    }),
-  );
+  return [...nics].toSorted().map((nic) => {
+    const own = claims.get(nic) ?? [];
+    const holds = new Set([
+      ...books.heldAs(identityOf(from, nic)),
+      ...own.flatMap(({ metadata }) => books.heldFor(metadata.uid ?? "")),
+      ...(begun.get(nic) ?? []),
+    ]);
+    return { nic, claims: own, holds: [...holds] };
+  });
 }
 
 /** Noted as the target's by an adoption that was cut short: no claim has it yet. Key: the NIC. */
-function begunFor(books: SnapshotIndex, target: owners.NewOwner, from: string): Map<string, readonly ListedHold[]> {
+function begunFor(adoption: Adoption): Map<string, readonly ListedHold[]> {
+  const { books, target } = adoption;
   return new Map(
     target.nics.flatMap(({ nic }) => {
-      const begun = adoptedHolds(books, target, nic, from).filter(({ hold }) => !books.claims.has(hold.owner.uid));
+      const begun = adoptedHolds(adoption, nic).filter(({ hold }) => !books.claims.has(hold.owner.uid));
       return begun.length === 0 ? [] : [[nic, begun] as const];
     }),
   );
 }
 
-function adoptedHolds(books: SnapshotIndex, { uid }: owners.NewOwner, nic: string, from: string): ListedHold[] {
-  return books.heldAs(identityOf(uid, nic)).filter(({ hold }) => hold.note?.why === adoptedWords(from));
+function adoptedHolds({ books, target, from }: Adoption, nic: string): ListedHold[] {
+  return books.heldAs(identityOf(target.uid, nic)).filter(({ hold }) => hold.note?.why === adoptedWords(from));
 }
 
 function adoptedWords(from: string): string {
@@ -106,16 +112,13 @@ function adoptedWords(from: string): string {
 }
 
 /** Where it was done before there is nothing left of the old owner, and claims or holds say so. */
-function nothingToAdopt(
-  books: SnapshotIndex,
-  target: owners.NewOwner,
-  { from, nic }: AdoptionRequest,
-): moves.MoveDecision[] {
+function nothingToAdopt(adoption: Adoption, nic: string | undefined): moves.MoveDecision[] {
+  const { books, target, from } = adoption;
   const marked = books
     .claimsOf(target.uid)
     .filter(({ metadata }) => metadata.annotations?.[adoptedFromAnnotation] === from)
     .flatMap((claim) => moves.nicOfClaim(claim, new Map()) ?? []);
-  const noted = target.nics.filter((each) => adoptedHolds(books, target, each.nic, from).length > 0);
+  const noted = target.nics.filter((each) => adoptedHolds(adoption, each.nic).length > 0);
   const done = new Set([...marked, ...noted.map((each) => each.nic)]);
   const asked = [...done].filter((each) => nic === undefined || each === nic);
   if (asked.length > 0) {
@@ -129,14 +132,13 @@ function nothingToAdopt(
   );
 }
 
-function decisionOf(books: SnapshotIndex, target: owners.NewOwner, source: Source, from: string): moves.MoveDecision {
+function decisionOf(adoption: Adoption, source: Source): moves.MoveDecision {
+  const { books, target, from } = adoption;
   const { nic } = source;
   const refused = (why: string): moves.MoveDecision => ({ kind: "refused", what: nic, why });
   const own = owners.ownClaimOf(books, target, nic);
   if (typeof own === "string") return refused(own);
-  const obstacle = source.holds
-    .map((held) => obstacleOf(books, target, own, held, from))
-    .find((each) => each !== undefined);
+  const obstacle = source.holds.map((held) => obstacleOf(adoption, own, held)).find((each) => each !== undefined);
   if (obstacle !== undefined) return refused(obstacle);
   const wrong = source.claims.find(({ spec }) => spec.network !== own.network);
   if (wrong !== undefined) {
@@ -155,7 +157,7 @@ function decisionOf(books: SnapshotIndex, target: owners.NewOwner, source: Sourc
   // What an adoption that was cut short has passed already is no other address.
   const other = own.holds.filter(({ hold }) => !kept.has(`${hold.address}`) && hold.note?.why !== adoptedWords(from));
   if (other.length > 0) return refused(hasOther(target, own, other));
-  const claim = changeOf(books, target, source, own, from);
+  const claim = changeOf(adoption, source, own);
   if (typeof claim === "string") return refused(claim);
   const move: moves.Move = {
     nic,
@@ -204,13 +206,7 @@ function thirdOf(claim: StoredClaim, either: readonly string[]): string | undefi
 }
 
 /** In a sentence why this hold cannot be the target's. */
-function obstacleOf(
-  books: SnapshotIndex,
-  target: owners.NewOwner,
-  own: owners.OwnClaim,
-  held: ListedHold,
-  from: string,
-): string | undefined {
+function obstacleOf({ books, target, from }: Adoption, own: owners.OwnClaim, held: ListedHold): string | undefined {
   const { hold } = held;
   const claim = books.claims.get(hold.owner.uid);
   const third = claim && thirdOf(claim, [from, target.uid]);
@@ -226,13 +222,10 @@ function obstacleOf(
 
 /** The claim that the leader made for the VM; else the old one, which then says whose it is; else one made anew. */
 function changeOf(
-  books: SnapshotIndex,
-  target: owners.NewOwner,
-  source: Source,
+  { books, target, from }: Adoption,
+  { nic, claims, holds }: Source,
   own: owners.OwnClaim,
-  from: string,
 ): moves.ClaimChange | string {
-  const { nic, claims, holds } = source;
   if (own.claim !== undefined) return moves.remarked(own.claim, target, nic, { adoptedFrom: from });
   const alive = claims.find(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (alive !== undefined) return moves.remarked(alive, target, nic, { adoptedFrom: from });

@@ -13,9 +13,9 @@ import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient, Scope } from "../../kube/rest.ts";
 import { listHolds, type ListedHold } from "../../ledger/reservation/list-holds.ts";
 import type { Address } from "../../net/address.ts";
+import type { Instance, Machine } from "../leader/caches.ts";
 import { type Extensions, readExtensions } from "../leader/ipam-extensions-detector.ts";
 import { type LedgerPlace, LedgerPlaces } from "../leader/ledger-place.ts";
-import type { Instance, Machine } from "../leader/trim.ts";
 
 export interface ClaimsSnapshot {
   readonly systemNamespace: string;

@@ -4,8 +4,7 @@ import { hashedInterfaceName } from "../../api/claims/kubevirt.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import type { LauncherNic, LauncherPod } from "./facts.ts";
 import type { ClaimView, Family, LooseHold } from "./family.ts";
-import type { Life } from "./owners.ts";
-import { isStillInGuest } from "./wanted.ts";
+import { type Life, isStillInGuest } from "./owners.ts";
 
 /** What a pod may be attached to: a claim, or a hold that its claim left. */
 export interface AttachmentTarget {

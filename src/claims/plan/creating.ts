@@ -5,10 +5,9 @@ import { claimName, swappedClaimName } from "../../api/claims/claim-marks.ts";
 import type { ClaimView, Family } from "./family.ts";
 import { continuedBy } from "./hold-transfer.ts";
 import { draftOf, requestedOf } from "./object.ts";
-import type { Life } from "./owners.ts";
+import { type Life, firstOfEach, type WantedNic } from "./owners.ts";
 import { adoptionWords, fateOf } from "./retention.ts";
 import { ownerEvents, type ClaimStep } from "./steps.ts";
-import { firstOfEach, type WantedNic } from "./wanted.ts";
 
 /** The quota may rise without a word to this family. */
 const quotaAgainMs = 60_000;

@@ -16,11 +16,10 @@ import {
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family, LooseHold } from "./family.ts";
 import { hasReplacement, heirOf, isIdentified, isOnNetwork } from "./hold-transfer.ts";
-import { hasInstance } from "./owners.ts";
+import { hasInstance, isStillInGuest } from "./owners.ts";
 import { adoptionWords, fateOf, mayBeThere } from "./retention.ts";
 import { isSpare } from "./status.ts";
 import { claimEvent, ownerEvents, type ClaimStep } from "./steps.ts";
-import { isStillInGuest } from "./wanted.ts";
 
 /** Rounds 1 and 2: the claim. */
 export function endingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {

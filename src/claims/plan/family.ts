@@ -5,8 +5,7 @@ import { homeOf } from "../../api/claims/claim-family.ts";
 import * as marks from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { ClaimHold, FamilyFacts } from "./facts.ts";
-import { formerUids, type Life, livesOf } from "./owners.ts";
-import { networksOf, type WantedNic, wantedOf } from "./wanted.ts";
+import { formerUids, type Life, livesOf, networksOf, type WantedNic, wantedOf } from "./owners.ts";
 
 type ClaimKind =
   /** Of a VM or VMI of this family, alive or dead. */

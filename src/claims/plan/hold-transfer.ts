@@ -4,9 +4,8 @@ import type { HoldNote } from "../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../ipam/owner.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family, LooseHold } from "./family.ts";
-import type { Life } from "./owners.ts";
+import type { Life, WantedNic } from "./owners.ts";
 import type { ClaimStep } from "./steps.ts";
-import type { WantedNic } from "./wanted.ts";
 
 export function passingSteps(family: Family): readonly ClaimStep[] {
   const { claims, loose } = family;

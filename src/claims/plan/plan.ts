@@ -5,7 +5,7 @@ import { endingSteps, releasingSteps } from "./ending.ts";
 import type { FamilyFacts, LauncherPod } from "./facts.ts";
 import { type ClaimView, type Family, familyOf } from "./family.ts";
 import { passingSteps } from "./hold-transfer.ts";
-import { markingSteps } from "./marking.ts";
+import { markingSteps } from "./object.ts";
 import { statusSteps } from "./status.ts";
 import { claimEvent, type ClaimStep } from "./steps.ts";
 import { takingSteps } from "./taking.ts";

@@ -4,8 +4,7 @@
 import { claimOwnerAnnotation } from "../../api/claims/claim-marks.ts";
 import { isInUse, targetOf } from "./attachment.ts";
 import type { ClaimView, Family } from "./family.ts";
-import { hasInstance, type Life } from "./owners.ts";
-import { isStillInGuest } from "./wanted.ts";
+import { hasInstance, type Life, isStillInGuest } from "./owners.ts";
 
 export type Fate =
   | { readonly kind: "stays" }

@@ -3,12 +3,20 @@
 // read ends the answer with an error, and the API server goes on without us.
 import { familyKeysOf } from "../../api/claims/claim-family.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
+import { textOf } from "../../cni/json.ts";
 import type { AdmissionReply, AdmissionRequest } from "../../kube/admission/admission-review.ts";
 import type { AdmissionHandler } from "../../kube/admission/admission.ts";
 import { type AnyObject, parseKey } from "../../kube/meta.ts";
-import { judgeCreation, type KnownNetwork, saysRestored } from "./creation.ts";
-import { asksToDelete, isFreeToGo, judgeDeletion } from "./deletion.ts";
-import { asksToOverride, judgeUpdate } from "./marks.ts";
+import {
+  judgeCreation,
+  type KnownNetwork,
+  saysRestored,
+  asksToDelete,
+  isFreeToGo,
+  judgeDeletion,
+  asksToOverride,
+  judgeUpdate,
+} from "./claim-rules.ts";
 import type { ClaimsView, DefinitionFacts, Requester } from "./view.ts";
 
 export type ClaimHandlerView = Pick<
@@ -31,28 +39,31 @@ export function isTrusted({ username }: Requester, self: string): boolean {
 export function claimHandler(view: ClaimHandlerView, self: () => string): AdmissionHandler {
   return async (request, { signal }) => {
     if (request.subResource !== undefined) return { allowed: true };
+    const { namespace = "" } = request;
+    const question = { view, request, namespace, signal };
     const trusted = isTrusted(request, self());
     const before = claimIn(request.oldObject);
     const after = claimIn(request.object);
     if (request.operation === "UPDATE" && before !== undefined && after !== undefined) {
       const isOverridden =
-        !trusted && asksToOverride(before, after) && (await view.mayOverride(request, request.namespace ?? "", signal));
+        !trusted && asksToOverride(before, after) && (await view.mayOverride(request, namespace, signal));
       return judgeUpdate({ before, after, isTrusted: trusted, isOverridden });
     }
     if (trusted) return { allowed: true };
-    if (request.operation === "CREATE" && after !== undefined) return created(view, request, after, signal);
-    if (request.operation === "DELETE" && before !== undefined) return deleted(view, request, before, signal);
+    if (request.operation === "CREATE" && after !== undefined) return created(question, after);
+    if (request.operation === "DELETE" && before !== undefined) return deleted(question, before);
     return { allowed: true };
   };
 }
 
-async function created(
-  view: ClaimHandlerView,
-  request: AdmissionRequest,
-  claim: StoredClaim,
-  signal: AbortSignal,
-): Promise<AdmissionReply> {
-  const namespace = request.namespace ?? "";
+interface Question {
+  readonly view: ClaimHandlerView;
+  readonly request: AdmissionRequest;
+  readonly namespace: string;
+  readonly signal: AbortSignal;
+}
+
+async function created({ view, request, namespace, signal }: Question, claim: StoredClaim): Promise<AdmissionReply> {
   const [{ limit }, networks] = await Promise.all([
     view.namespace(namespace, signal),
     networksFor(view, claim.spec.network, signal),
@@ -74,23 +85,16 @@ function knownNetworks(definitions: readonly DefinitionFacts[] | undefined): rea
   return definitions?.map(({ namespace, name, persistence }) => ({ namespace, name, network: persistence.network }));
 }
 
-async function deleted(
-  view: ClaimHandlerView,
-  request: AdmissionRequest,
-  claim: StoredClaim,
-  signal: AbortSignal,
-): Promise<AdmissionReply> {
+async function deleted({ view, request, namespace, signal }: Question, claim: StoredClaim): Promise<AdmissionReply> {
   if (isFreeToGo(claim)) return { allowed: true };
-  const namespace = request.namespace ?? "";
   const names = familyKeysOf(claim).map((key) => parseKey(key).name);
-  const [{ isTerminating }, machines] = await Promise.all([
+  const machineOf = async (name: string) => ({
+    vm: await view.vm(namespace, name, signal),
+    vmi: await view.vmi(namespace, name, signal),
+  });
+  const [{ isTerminating }, ...machines] = await Promise.all([
     view.namespace(namespace, signal),
-    Promise.all(
-      names.map(async (name) => ({
-        vm: await view.vm(namespace, name, signal),
-        vmi: await view.vmi(namespace, name, signal),
-      })),
-    ),
+    ...names.map(machineOf),
   ]);
   const isOverridden = asksToDelete(claim) && (await view.mayOverride(request, namespace, signal));
   return judgeDeletion({ claim, isTerminating, machines, isOverridden });
@@ -101,8 +105,4 @@ function claimIn(object: AnyObject | undefined): StoredClaim | undefined {
   if (object === undefined) return undefined;
   const { network, interface: interfaceName } = (object["spec"] ?? {}) as Record<string, unknown>;
   return { ...object, spec: { network: textOf(network), interface: textOf(interfaceName) } };
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

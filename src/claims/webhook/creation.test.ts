@@ -8,7 +8,7 @@ import {
   managedLabelName,
   requestedAnnotation,
 } from "../../api/claims/claim-marks.ts";
-import { type CreationFacts, isNear, judgeCreation } from "./creation.ts";
+import { type CreationFacts, isNear, judgeCreation } from "./claim-rules.ts";
 import { claim, owned, words } from "./testing/claim.ts";
 
 describe("create", () => {

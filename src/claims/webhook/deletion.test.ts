@@ -10,7 +10,7 @@ import {
 import type { VmInterface, VmNetwork } from "../../api/claims/kubevirt.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { isTrusted } from "./claim-handler.ts";
-import { asksToDelete, judgeDeletion, type Machine } from "./deletion.ts";
+import { asksToDelete, judgeDeletion, type Machine } from "./claim-rules.ts";
 import { claim, owned, words } from "./testing/claim.ts";
 
 interface Has {

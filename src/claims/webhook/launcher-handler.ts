@@ -3,19 +3,10 @@
 import { takesPart } from "../../api/claims/claim-choice.ts";
 import type { VirtualMachineInstance } from "../../api/claims/kubevirt.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
+import { networksAnnotation } from "../../cni/selection.ts";
 import type { AdmissionReply, AdmissionRequest } from "../../kube/admission/admission-review.ts";
 import type { AdmissionHandler } from "../../kube/admission/admission.ts";
-import {
-  carriedOver,
-  judgeLauncher,
-  type LauncherPodText,
-  networksAnnotation,
-  networksPatch,
-  nicsToJudge,
-  type Primary,
-  primaryToJudge,
-  candidateNames,
-} from "./launcher.ts";
+import * as launcher from "./launcher.ts";
 import type { ClaimsView } from "./view.ts";
 
 export type LauncherView = Pick<ClaimsView, "state" | "vm" | "vmi" | "claim" | "definition" | "definitions">;
@@ -28,10 +19,10 @@ async function answer(view: LauncherView, request: AdmissionRequest, signal: Abo
   const pod = podText(request);
   if (pod === undefined || isUntouched(pod)) return { allowed: true };
   const vmi = await vmiOf(view, request, pod, signal);
-  const network = vmi && primaryToJudge(pod, vmi);
-  const nics = vmi === undefined ? [] : nicsToJudge(pod, vmi);
+  const network = vmi && launcher.primaryToJudge(pod, vmi);
+  const nics = vmi === undefined ? [] : launcher.nicsToJudge(pod, vmi);
   if (vmi === undefined || (nics.length === 0 && network === undefined)) {
-    return { allowed: true, patch: networksPatch(pod, carriedOver(pod)) };
+    return { allowed: true, patch: launcher.networksPatch(pod, launcher.carriedOver(pod)) };
   }
   const primary = network && primaryOf(view, pod.namespace);
   const definitions = await foundOf(
@@ -42,9 +33,9 @@ async function answer(view: LauncherView, request: AdmissionRequest, signal: Abo
   const definitionOf = (key: string) => definitions.get(key)?.persistence ?? "missing";
   const names = [
     ...nics.flatMap(({ element, nic }) =>
-      candidateNames(vm, nic.name, definitionOf(`${element.namespace}/${element.name}`)),
+      launcher.candidateNames(vm, nic.name, definitionOf(`${element.namespace}/${element.name}`)),
     ),
-    ...(network && primary ? candidateNames(vm, network.name, primary.persistence) : []),
+    ...(network && primary ? launcher.candidateNames(vm, network.name, primary.persistence) : []),
   ];
   const [claims, isWanted] = await Promise.all([
     foundOf(
@@ -54,7 +45,7 @@ async function answer(view: LauncherView, request: AdmissionRequest, signal: Abo
     isWantedFor(view, vmi, pod.namespace, signal),
   ]);
   const claimOf = (name: string) => claims.get(name);
-  const { patch, warnings } = judgeLauncher({ pod, vmi, isWanted, definitionOf, primary, claimOf });
+  const { patch, warnings } = launcher.judgeLauncher({ pod, vmi, isWanted, definitionOf, primary, claimOf });
   return { allowed: true, patch, warnings };
 }
 
@@ -65,11 +56,11 @@ function podText({ operation, object, oldObject, namespace, subResource }: Admis
   const { annotations } = object.metadata;
   if (annotations === undefined) return undefined;
   const before = operation === "CREATE" ? undefined : (oldObject?.metadata.annotations ?? {});
-  return { namespace, annotations, before } satisfies LauncherPodText;
+  return { namespace, annotations, before } satisfies launcher.LauncherPodText;
 }
 
 /** Most updates of a pod are about something else. */
-function isUntouched({ annotations, before }: LauncherPodText): boolean {
+function isUntouched({ annotations, before }: launcher.LauncherPodText): boolean {
   return before !== undefined && annotations[networksAnnotation] === before[networksAnnotation];
 }
 
@@ -77,7 +68,7 @@ function isUntouched({ annotations, before }: LauncherPodText): boolean {
 async function vmiOf(
   view: LauncherView,
   { object }: AdmissionRequest,
-  { namespace }: LauncherPodText,
+  { namespace }: launcher.LauncherPodText,
   signal: AbortSignal,
 ): Promise<VirtualMachineInstance | undefined> {
   const launched = object && launchedBy(object.metadata);
@@ -112,7 +103,7 @@ async function isWantedFor(
 const firstDefinition = { name: "default", plugin: '"ovn-k8s-cni-overlay"' } as const;
 
 /** Of several the first by name that allows persistence, as the reconciler chooses: OVN-Kubernetes has one. */
-function primaryOf(view: LauncherView, namespace: string): Primary | undefined {
+function primaryOf(view: LauncherView, namespace: string): launcher.Primary | undefined {
   const all = view.definitions() ?? [];
   const primaries = all
     .filter((each) => each.namespace === namespace && each.persistence.isPrimary)

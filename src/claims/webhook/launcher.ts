@@ -8,13 +8,11 @@ import { isClaimOf } from "../../api/claims/vm-owner.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { referenceKey } from "../../cni/claim-references.ts";
 import type { Persistence } from "../../cni/config/persistence.ts";
-import { isObject, type JsonObject } from "../../cni/json.ts";
+import { isObject, type JsonObject, textOf } from "../../cni/json.ts";
+import { defaultNetworkAnnotation, networksAnnotation } from "../../cni/selection.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { type JsonPatchOperation, pointer } from "../../kube/patch.ts";
 import { firstSelection, podNetworkOf } from "./primary.ts";
-
-export const networksAnnotation = "k8s.v1.cni.cncf.io/networks";
-const firstNetworkAnnotation = "v1.multus-cni.io/default-network";
 
 type Annotations = Readonly<Record<string, string>>;
 
@@ -115,9 +113,9 @@ function judgePrimary({ pod, vmi, primary, isWanted, claimOf }: LauncherFacts): 
   if (reference.claim === undefined) return { patch: [], warnings: [reference.why] };
   const patch = [write(primaryClaimAnnotation, reference.claim)];
   // Who has written it already asks for something of his own.
-  if ((pod.annotations[firstNetworkAnnotation] ?? "") !== "") return { patch, warnings: [] };
+  if ((pod.annotations[defaultNetworkAnnotation] ?? "") !== "") return { patch, warnings: [] };
   const { text, why } = firstSelection({ vmi, network, claim: reference.claim, config, first });
-  return { patch: text === undefined ? patch : [...patch, write(firstNetworkAnnotation, text)], warnings: [why] };
+  return { patch: text === undefined ? patch : [...patch, write(defaultNetworkAnnotation, text)], warnings: [why] };
 }
 
 /** A launcher pod always has annotations: KubeVirt writes the name of its VMI there. */
@@ -245,8 +243,4 @@ function listOf(text: string | undefined): readonly unknown[] {
   } catch {
     return [];
   }
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -11,7 +11,7 @@ import {
   requestedAnnotation,
 } from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-import { asksToOverride, judgeUpdate } from "./marks.ts";
+import { asksToOverride, judgeUpdate } from "./claim-rules.ts";
 import { claim, type Metadata, owned, words } from "./testing/claim.ts";
 
 describe("update", () => {

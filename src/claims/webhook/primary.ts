@@ -4,7 +4,8 @@ import { addressesAnnotation } from "../../api/claims/claim-marks.ts";
 import { macOf, type VirtualMachineInstance, type VmNetwork } from "../../api/claims/kubevirt.ts";
 import { readRequested } from "../../api/claims/requested-addresses.ts";
 import { referenceKey } from "../../cni/claim-references.ts";
-import { isObject } from "../../cni/json.ts";
+import { commaList, isObject } from "../../cni/json.ts";
+import { parseKey } from "../../kube/meta.ts";
 import { parseAddress } from "../../net/address.ts";
 import { contains, parseCidr, type Prefix } from "../../net/prefix.ts";
 
@@ -44,10 +45,8 @@ export function firstSelection({ vmi, network, claim, config, first }: PrimaryFa
   if (outside !== undefined) {
     return { why: `network ${network.name}: ${outside.text} is no address of ${subnets.join(", ") || "its subnets"}` };
   }
-  const slash = first.indexOf("/");
   const element = {
-    name: first.slice(slash + 1),
-    namespace: first.slice(0, slash),
+    ...parseKey(first),
     ...(ips.length > 0 && { ips: ips.map(({ full }) => full) }),
     ...(mac !== undefined && { mac }),
     [referenceKey]: claim,
@@ -58,12 +57,7 @@ export function firstSelection({ vmi, network, claim, config, first }: PrimaryFa
 function subnetsOf(config: string): readonly Prefix[] {
   try {
     const value: unknown = JSON.parse(config);
-    const text = isObject(value) && typeof value["subnets"] === "string" ? value["subnets"] : "";
-    return text
-      .split(",")
-      .map((each) => each.trim())
-      .filter((each) => each !== "")
-      .map((each) => parseCidr(each).prefix);
+    return commaList(isObject(value) ? value["subnets"] : "").map((each) => parseCidr(each).prefix);
   } catch {
     return [];
   }

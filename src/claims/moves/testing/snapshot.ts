@@ -13,7 +13,7 @@ import { type Owner, ownerKey } from "../../../ipam/owner.ts";
 import { keyOf } from "../../../kube/meta.ts";
 import type { ListedHold } from "../../../ledger/reservation/list-holds.ts";
 import { parseAddress } from "../../../net/address.ts";
-import type { Instance, Machine } from "../../leader/trim.ts";
+import type { Instance, Machine } from "../../leader/caches.ts";
 import { type ClaimsSnapshot, SnapshotIndex } from "../snapshot.ts";
 
 export const nowMs = Date.parse("2026-11-15T12:00:00Z");
