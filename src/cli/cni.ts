@@ -2,26 +2,13 @@
 import { Command } from "commander";
 
 import { defaultSocket, defaultSpool } from "../cni/protocol/limits.ts";
-import { install, type ShimSource } from "../cni/shim/install/install.ts";
+import { install, type InstallOptions, type ShimSource } from "../cni/shim/install/install.ts";
 import { InstallError } from "../cni/shim/install/plan.ts";
 import { collected, UsageError } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
-interface InstallFlags {
-  readonly binDir: string;
-  readonly name: string;
-  readonly alsoAs: readonly string[];
-  readonly socket?: string;
-  readonly spool?: string;
-  readonly fallback: boolean;
-  readonly node?: string;
-  readonly confDir: string;
-  readonly conf?: string;
-  readonly whereaboutsKubeconfig?: string;
-  readonly root: string;
-  readonly force: boolean;
-  readonly dryRun: boolean;
-}
+/** What has no default may be absent. */
+type InstallFlags = Omit<InstallOptions, "names"> & { readonly name: string; readonly alsoAs: readonly string[] };
 
 export function cniCommand(output: Output, shims: ShimSource): Command {
   return new Command("cni").description("The CNI plugin on this host.").addCommand(installCommand(output, shims));
@@ -56,14 +43,11 @@ function installCommand(output: Output, shims: ShimSource): Command {
 }
 
 async function run(flags: InstallFlags, output: Output, shims: ShimSource): Promise<void> {
-  const { name, alsoAs, socket, spool, node, conf, whereaboutsKubeconfig, ...rest } = flags;
-  const options = { ...rest, names: [name, ...alsoAs], socket, spool, node, conf, whereaboutsKubeconfig };
+  const { name, alsoAs, ...options } = flags;
   try {
-    await install(options, shims, (line) => output.line(line));
+    await install({ ...options, names: [name, ...alsoAs] }, shims, (line) => output.line(line));
   } catch (error) {
-    if (error instanceof InstallError) {
-      throw new UsageError(error.message, 1, { cause: error });
-    }
+    if (error instanceof InstallError) throw new UsageError(error.message, 1, { cause: error });
     throw error;
   }
 }

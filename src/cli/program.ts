@@ -71,7 +71,8 @@ export async function program(output: Output, wiring: Wiring, name = ""): Promis
     .helpOption("-h, --help", "say what a command does and what it takes")
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)");
-  const makers = Object.hasOwn(commands, name) ? [commands[name]!] : Object.values(commands);
+  const isVersion = name === "-V" || name === "--version";
+  const makers = Object.hasOwn(commands, name) ? [commands[name]!] : isVersion ? [] : Object.values(commands);
   for (const made of await Promise.all(makers.map((make) => make(output, wiring)))) top.addCommand(made);
   return top;
 }

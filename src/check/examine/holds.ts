@@ -1,9 +1,11 @@
 // Holds against pods, nodes and StatefulSets, and against each other. Pure.
 import { describeOwner } from "../../ipam/owner.ts";
+import type { Address } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import { defaultLimits, judge } from "../../pools/leaks/judge.ts";
 import { factsFrom, judgeOnce, nodesOf } from "../../pools/leaks/live-facts.ts";
 import { doublesOf } from "../../pools/leaks/superseded.ts";
+import type { NetworkUse } from "../../pools/networks.ts";
 import { describeHeld, type PoolHold, heldKey, isNameless } from "../../pools/pool-hold.ts";
 import { type Finding, finding, found } from "../finding.ts";
 import type { Snapshot } from "../snapshot.ts";
@@ -76,9 +78,7 @@ function cooled(held: PoolHold, nowMs: number): Finding[] {
 }
 
 function gateways({ held, networks, index }: Snapshot): Finding[] {
-  return networks.uses.flatMap(({ config, range, definition, namespace, names }): Finding[] => {
-    const { gateway } = config;
-    if (gateway === undefined || !contains(range.prefix, gateway)) return [];
+  return gatewaysHeld(networks.uses, ({ namespace, names }, gateway) => {
     const holder = held.find(
       (each) =>
         each.cooling === undefined &&
@@ -86,9 +86,22 @@ function gateways({ held, networks, index }: Snapshot): Finding[] {
         each.hold.address.toString() === gateway.toString() &&
         index.of(each.hold, each.namespace).some(({ name }) => names.includes(name)),
     );
+    return holder && { object: describeHeld(holder), words: `${describeOwner(holder.hold.owner)} holds it` };
+  });
+}
+
+/** `holderOf`: the object that says it, and the words for a sentence; undefined: nobody holds it. */
+export function gatewaysHeld(
+  uses: readonly NetworkUse[],
+  holderOf: (use: NetworkUse, gateway: Address) => { readonly object: string; readonly words: string } | undefined,
+): Finding[] {
+  return uses.flatMap((use): Finding[] => {
+    const { config, range, definition } = use;
+    const { gateway } = config;
+    const holder = gateway !== undefined && contains(range.prefix, gateway) ? holderOf(use, gateway) : undefined;
     if (holder === undefined) return [];
-    return found("gateway-held", "error", [describeHeld(holder), `NetworkAttachmentDefinition ${definition}`], {
-      message: `${gateway} is the gateway of ${definition}, and ${describeOwner(holder.hold.owner)} holds it.`,
+    return found("gateway-held", "error", [holder.object, `NetworkAttachmentDefinition ${definition}`], {
+      message: `${gateway} is the gateway of ${definition}, and ${holder.words}.`,
       remedy: "Set exclude_gateway: true, then delete the pod; its successor gets another address.",
     });
   });

@@ -17,6 +17,7 @@ import { type Finding, finding, found, named, count } from "../finding.ts";
 import type { SliceView } from "../slices/slice-view.ts";
 import { stateOf } from "../slices/table.ts";
 import type { Snapshot } from "../snapshot.ts";
+import { gatewaysHeld } from "./holds.ts";
 import { isSamePod, isSliced, type UsedAddress, usedAddresses } from "./pods.ts";
 
 export function examineMirrors(snapshot: Snapshot): Finding[] {
@@ -163,14 +164,12 @@ function heldByAnother({ pod, words }: UsedAddress, { slice, owner }: Entry): Fi
 }
 
 function gateways({ networks }: Snapshot, places: Places): Finding[] {
-  return networks.sliced.flatMap(({ config: { gateway }, range, definition, namespace, identity }): Finding[] => {
-    if (gateway === undefined || !contains(range.prefix, gateway)) return [];
-    const holder = places.get(placeOf(namespace, identity.network, gateway));
-    if (holder === undefined) return [];
-    return found("gateway-held", "error", [`IPPool ${holder.slice.key}`, `NetworkAttachmentDefinition ${definition}`], {
-      message: `${gateway} is the gateway of ${definition}, and ${describeOwner(holder.owner)} holds it on node ${holder.slice.node}.`,
-      remedy: "Set exclude_gateway: true, then delete the pod; its successor gets another address.",
-    });
+  return gatewaysHeld(networks.sliced, ({ namespace, identity }, gateway) => {
+    const { slice, owner } = places.get(placeOf(namespace, identity.network, gateway)) ?? {};
+    return (
+      slice &&
+      owner && { object: `IPPool ${slice.key}`, words: `${describeOwner(owner)} holds it on node ${slice.node}` }
+    );
   });
 }
 

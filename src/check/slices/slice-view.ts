@@ -21,8 +21,6 @@ export interface SliceView extends Pick<SliceObject, "namespace" | "node" | "net
   readonly name: string;
   /** Name of the NodeSlicePool, in the same namespace. */
   readonly pool: string;
-  /** The whole range, where the object says it. */
-  readonly range: Prefix | undefined;
   readonly grant: SliceGrant | undefined;
   readonly word: NodeWord | undefined;
   /** Who confirmed that the node is off, and when, by its Lease; empty: nobody. */
@@ -32,7 +30,6 @@ export interface SliceView extends Pick<SliceObject, "namespace" | "node" | "net
   /** Sentences: entries of the mirror that cannot be read. */
   readonly faults: readonly string[];
   readonly uid: string;
-  readonly resourceVersion: string;
 }
 
 export interface SlicePoolView extends Pick<ExistingPool, "namespace" | "name" | "range" | "sliceLength"> {
@@ -59,8 +56,8 @@ export function sliceViewOf(object: StoredPool): SliceView | Unreadable {
     return { object: named, why };
   }
   try {
-    const { name = "", uid = "", resourceVersion = "" } = object.metadata;
-    const { namespace, node, network, block, range, grant, word } = slice;
+    const { name = "", uid = "" } = object.metadata;
+    const { namespace, node, network, block, grant, word } = slice;
     const { entries, unreadable } = readAllocations(parseObject(ipPoolKind, object));
     return {
       key: keyOf(object),
@@ -69,7 +66,6 @@ export function sliceViewOf(object: StoredPool): SliceView | Unreadable {
       node,
       network,
       pool: parseKey(slice.pool).name,
-      range,
       block,
       grant,
       word,
@@ -77,7 +73,6 @@ export function sliceViewOf(object: StoredPool): SliceView | Unreadable {
       entries,
       faults: unreadable.map(({ message }) => message),
       uid,
-      resourceVersion,
     };
   } catch (error) {
     return { object: named, why: (error as Error).message };

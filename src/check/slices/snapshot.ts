@@ -9,18 +9,11 @@ import { readSlicedRanges, type SlicedRange, type SlicedRanges } from "../../clu
 import { fetchState } from "../../cluster/state.ts";
 import type { Lease } from "../../kube/lease.ts";
 import { listServed, lookUp } from "../../kube/look-up.ts";
-import type { KubeObject, ObjectName } from "../../kube/meta.ts";
+import type { KubeObject } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
-import type { KubeClient, Scope } from "../../kube/rest.ts";
+import type { KubeClient } from "../../kube/rest.ts";
 import { readPool } from "../../slices/writers/pool-object.ts";
-import {
-  isUnreadable,
-  type SlicePoolView,
-  slicePoolViewOf,
-  type SliceView,
-  sliceViewOf,
-  type Unreadable,
-} from "./slice-view.ts";
+import * as views from "./slice-view.ts";
 
 /** A node's own Lease. */
 export interface NodeLeaseView {
@@ -39,13 +32,13 @@ export interface SlicesSnapshot {
   readonly nowMs: number;
   /** What the leader tells the daemons. */
   readonly sliced: SlicedRanges;
-  readonly pools: readonly SlicePoolView[];
-  readonly slices: readonly SliceView[];
+  readonly pools: readonly views.SlicePoolView[];
+  readonly slices: readonly views.SliceView[];
   /** Key: the node's name. */
   readonly leases: ReadonlyMap<string, NodeLeaseView>;
   /** Key: the node's name. */
   readonly nodes: ReadonlyMap<string, kinds.Node>;
-  readonly unreadable: readonly Unreadable[];
+  readonly unreadable: readonly views.Unreadable[];
 }
 
 export interface SlicesOptions {
@@ -64,9 +57,9 @@ export async function readSlices(options: SlicesOptions): Promise<SlicesSnapshot
   const { client, systemNamespace: namespace, node, now, signal } = options;
   const slices = await readSliceObjects(options);
   const pools = (await listServed(client, kinds.nodeSlicePools, { signal })) ?? [];
-  const own = node === undefined ? undefined : { namespace, name: nodeLeaseName(node) };
-  const leases = await listOrOne(client, kinds.leases, { namespace }, own, signal);
-  const nodes = await listOrOne(client, kinds.nodes, {}, node === undefined ? undefined : { name: node }, signal);
+  const own = node === undefined ? undefined : nodeLeaseName(node);
+  const leases = await listOrOne(options, kinds.leases, own, namespace);
+  const nodes = await listOrOne(options, kinds.nodes, node);
   const state = await fetchState(client, { namespace, signal });
   return slicesFrom({ slices, pools, leases, nodes, state }, now());
 }
@@ -81,18 +74,18 @@ export interface SliceObjects {
 
 /** Pure. */
 export function slicesFrom(objects: SliceObjects, nowMs: number): SlicesSnapshot {
-  const slices = objects.slices.map(sliceViewOf);
-  const pools = objects.pools.map(slicePoolViewOf);
+  const slices = objects.slices.map(views.sliceViewOf);
+  const pools = objects.pools.map(views.slicePoolViewOf);
   const leases = new Map(objects.leases.flatMap((each) => leaseViewOf(each) ?? []).map((each) => [each.node, each]));
-  const withWord = (slice: SliceView) => ({ ...slice, fenced: offBy(leases.get(slice.node)?.object) ?? "" });
+  const withWord = (slice: views.SliceView) => ({ ...slice, fenced: offBy(leases.get(slice.node)?.object) ?? "" });
   return {
     nowMs,
     sliced: readSlicedRanges(objects.state) ?? onRecord(objects.pools),
-    pools: pools.flatMap((each) => (isUnreadable(each) ? [] : [each])),
-    slices: slices.flatMap((each) => (isUnreadable(each) ? [] : [withWord(each)])),
+    pools: pools.flatMap((each) => (views.isUnreadable(each) ? [] : [each])),
+    slices: slices.flatMap((each) => (views.isUnreadable(each) ? [] : [withWord(each)])),
     leases,
     nodes: new Map(objects.nodes.map((node) => [node.metadata.name ?? "", node])),
-    unreadable: [...slices, ...pools].filter(isUnreadable),
+    unreadable: [...slices, ...pools].filter(views.isUnreadable),
   };
 }
 
@@ -115,15 +108,15 @@ async function readSliceObjects({ client, node, signal }: SlicesOptions): Promis
   return found.filter(({ metadata }) => node === undefined || metadata.annotations?.[nodeLabelName] === node);
 }
 
+/** The one of this name; without one, all. */
 async function listOrOne<T extends KubeObject>(
-  client: KubeClient,
+  { client, signal }: SlicesOptions,
   resource: Resource<T>,
-  scope: Scope,
-  one: ObjectName | undefined,
-  signal: AbortSignal,
+  name: string | undefined,
+  namespace?: string,
 ): Promise<T[]> {
-  if (one === undefined) return (await listServed(client, resource, { ...scope, signal })) ?? [];
-  const found = await lookUp(client, resource, one, { signal });
+  if (name === undefined) return (await listServed(client, resource, { namespace, signal })) ?? [];
+  const found = await lookUp(client, resource, namespace === undefined ? { name } : { namespace, name }, { signal });
   return found === undefined ? [] : [found];
 }
 

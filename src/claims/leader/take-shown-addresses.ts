@@ -8,7 +8,7 @@ import { ensurePool } from "../../cluster/pool-object.ts";
 import { ipamClaims, type StoredClaim } from "../../cluster/resources.ts";
 import type { AmendableLedger } from "../../ipam/ledger.ts";
 import { describeOwner } from "../../ipam/owner.ts";
-import { isEqual } from "../../kube/conditions.ts";
+import { updateStatus } from "../../kube/conditions.ts";
 import { adoptPool } from "../../ledger/adoption/adoption.ts";
 import type { Address } from "../../net/address.ts";
 import { claimOwner } from "../moves/move.ts";
@@ -90,6 +90,5 @@ async function say(
   const before = claim.status;
   const { ips = [], ownerPod } = before ?? {};
   const status = claimStatus({ before, ips, pod: ownerPod?.name, condition, nowMs: clock.wallMs() });
-  if (isEqual(before, status)) return;
-  await client.update(ipamClaims, { ...claim, status }, { subresource: "status", signal });
+  await updateStatus(client, ipamClaims, claim, status, { signal });
 }

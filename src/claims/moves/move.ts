@@ -114,17 +114,13 @@ export function passOf(held: ListedHold): Move["pass"][number] {
 export class ClaimsError extends CodedError<ClaimsErrorCode> {}
 
 type ClaimsErrorCode =
-  /** The cluster does not have the kind. */
   | "no-kind"
-  /** There is no such VM, and no such VMI. */
   | "no-machine"
   /** The UID that was given as proof is that of a VM or VMI that is there. */
   | "owner-alive"
-  /** Nothing records the UID that was given as proof. */
   | "no-proof"
   /** No claim can hold an address now: whereabouts is active, or handing out is paused. */
   | "not-now"
-  /** kubevirt/ipam-extensions is at work. */
   | "extensions-run"
   | "bad-file"
   /** Finalizers cannot be let go: a controller would put them back, nobody said --yes, or a claim changes all the time. */

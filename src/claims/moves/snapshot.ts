@@ -20,8 +20,6 @@ import { type LedgerPlace, LedgerPlaces } from "../leader/ledger-place.ts";
 export interface ClaimsSnapshot {
   readonly systemNamespace: string;
   readonly nowMs: number;
-  /** When reading began: what was written later may be seen in parts. */
-  readonly beganMs: number;
   readonly hasClaims: boolean;
   readonly claims: readonly kinds.StoredClaim[];
   /** Of all owners, what rests too: whose an address is can only be told from all of them. */
@@ -56,7 +54,6 @@ interface ClaimsOptions {
 
 export async function readClaims(options: ClaimsOptions): Promise<ClaimsSnapshot> {
   const { client, systemNamespace, namespace, now, signal } = options;
-  const beganMs = now();
   const list = <T extends KubeObject>(resource: Resource<T>, scope: Scope = { namespace }) =>
     listServed(client, resource, { ...scope, signal });
   const claims = await list(kinds.ipamClaims);
@@ -71,7 +68,6 @@ export async function readClaims(options: ClaimsOptions): Promise<ClaimsSnapshot
   return {
     systemNamespace,
     nowMs: now(),
-    beganMs,
     hasClaims: claims !== undefined,
     claims: claims ?? [],
     held,

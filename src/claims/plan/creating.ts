@@ -83,27 +83,18 @@ function problemSteps(life: Life, nics: readonly WantedNic[], family: Family): r
 
 function wordsOf(obstacle: ClaimView, family: Family): string {
   const { namespace } = family.facts;
-  switch (obstacle.kind) {
-    case "theirs":
-      return (
-        "is of kubevirt/ipam-extensions, and is neither used nor finished here: run " +
-        `\`holdfast claims takeover -n ${namespace}\`, or delete it.`
-      );
-    case "by-hand":
-      return "was made by hand and has no owner; it is not taken for this VM's by its name: delete it, or give it another name.";
-    case "unreadable":
-      return (
-        "does not say whose it is (its annotation is empty): correct it, or " +
-        `\`kubectl delete ipamclaim -n ${namespace} ${obstacle.name}\`.`
-      );
-    case "owned":
-    case "elsewhere":
-      return wordsOfOwned(obstacle, family);
+  const { kind, name, ownerUid, isDeleting, hasFinalizer, claim } = obstacle;
+  if (kind === "theirs") {
+    const takeover = `\`holdfast claims takeover -n ${namespace}\``;
+    return `is of kubevirt/ipam-extensions, and is neither used nor finished here: run ${takeover}, or delete it.`;
   }
-}
-
-function wordsOfOwned(obstacle: ClaimView, family: Family): string {
-  const { ownerUid, isDeleting, hasFinalizer, claim } = obstacle;
+  if (kind === "by-hand") {
+    return "was made by hand and has no owner; it is not taken for this VM's by its name: delete it, or give it another name.";
+  }
+  if (kind === "unreadable") {
+    const remedy = `correct it, or \`kubectl delete ipamclaim -n ${namespace} ${name}\``;
+    return `does not say whose it is (its annotation is empty): ${remedy}.`;
+  }
   if (isDeleting && !hasFinalizer) {
     return `is being deleted and waits for the finalizers of others: ${(claim.metadata.finalizers ?? []).join(", ")}.`;
   }

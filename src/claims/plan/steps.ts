@@ -4,7 +4,7 @@ import type { ClaimStatus } from "../../api/claims/claim-status.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey } from "../../ipam/owner.ts";
-import type { OwnerReference } from "../../kube/meta.ts";
+import { keyOf, type OwnerReference } from "../../kube/meta.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family } from "./family.ts";
 import type { Life } from "./owners.ts";
@@ -75,28 +75,14 @@ export function confirmed(step: ClaimStep, fresh: readonly ClaimStep[]): ClaimSt
   return fresh.find((each) => each.kind === step.kind && subjectOf(each) === subjectOf(step));
 }
 
-/** What a step is about: the claim's UID, or the hold's address and owner. */
+/** What a step is about: the claim's UID, or its name where it is to be made; the hold's address and owner. */
 function subjectOf(step: ClaimStep): string {
-  switch (step.kind) {
-    case "create":
-      return `${step.claim.metadata.namespace ?? ""}/${step.claim.metadata.name ?? ""}`;
-    case "mark":
-    case "delete":
-    case "drop-finalizer":
-    case "take":
-    case "status":
-      return step.claim.metadata.uid ?? "";
-    case "pass":
-    case "users":
-    case "release": {
-      const { domain, address, owner } = step.hold.hold;
-      return `${domain} ${address} ${ownerKey(owner)}`;
-    }
-    case "event":
-      return `${step.uid} ${step.reason}`;
-    case "again":
-      return "";
+  if ("hold" in step) {
+    const { domain, address, owner } = step.hold.hold;
+    return `${domain} ${address} ${ownerKey(owner)}`;
   }
+  if ("claim" in step) return step.kind === "create" ? keyOf(step.claim) : (step.claim.metadata.uid ?? "");
+  return step.kind === "event" ? `${step.uid} ${step.reason}` : "";
 }
 
 export function claimEvent({ name, uid }: ClaimView, reason: string, message: string): ClaimEvent {

@@ -18,7 +18,7 @@ export function launcherHandler(view: LauncherView): AdmissionHandler {
 async function answer(view: LauncherView, request: AdmissionRequest, signal: AbortSignal): Promise<AdmissionReply> {
   const pod = podText(request);
   if (pod === undefined || isUntouched(pod)) return { allowed: true };
-  const vmi = await vmiOf(view, request, pod, signal);
+  const vmi = await vmiOf(view, request, signal);
   const network = vmi && launcher.primaryToJudge(pod, vmi);
   const nics = vmi === undefined ? [] : launcher.nicsToJudge(pod, vmi);
   if (vmi === undefined || (nics.length === 0 && network === undefined)) {
@@ -65,12 +65,7 @@ function isUntouched({ annotations, before }: launcher.LauncherPodText): boolean
 }
 
 /** By UID: a VMI of the same name that came after tells nothing about this pod. */
-async function vmiOf(
-  view: LauncherView,
-  { object }: AdmissionRequest,
-  { namespace }: launcher.LauncherPodText,
-  signal: AbortSignal,
-): Promise<VirtualMachineInstance | undefined> {
+async function vmiOf(view: LauncherView, { object, namespace = "" }: AdmissionRequest, signal: AbortSignal) {
   const launched = object && launchedBy(object.metadata);
   if (launched === undefined || launched.name === "") return undefined;
   const vmi = await view.vmi(namespace, launched.name, signal);

@@ -95,12 +95,10 @@ export class ClaimsWebhook implements Runnable {
     const { metrics } = this.#options;
     const counted = (path: string, handler: AdmissionHandler): AdmissionHandler =>
       metrics?.counted(path, handler) ?? handler;
+    const claims = claimHandler(view, () => this.#self);
     return {
       [paths.launcher]: counted(paths.launcher, launcherHandler(view)),
-      [paths.claim]: counted(
-        paths.claim,
-        claimHandler(view, () => this.#self),
-      ),
+      [paths.claim]: counted(paths.claim, claims),
     };
   }
 }

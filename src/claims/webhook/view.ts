@@ -55,17 +55,10 @@ export class ClaimsView {
     return readClaimsState(await fetchState(client, { namespace, signal }));
   }
 
-  vm(namespace: string, name: string, signal: AbortSignal): Promise<VirtualMachine | undefined> {
-    return this.#get(kinds.virtualMachines, namespace, name, signal);
-  }
-
-  vmi(namespace: string, name: string, signal: AbortSignal): Promise<VirtualMachineInstance | undefined> {
-    return this.#get(kinds.virtualMachineInstances, namespace, name, signal);
-  }
-
-  claim(namespace: string, name: string, signal: AbortSignal): Promise<kinds.StoredClaim | undefined> {
-    return this.#get(kinds.ipamClaims, namespace, name, signal);
-  }
+  readonly vm = this.#reader<VirtualMachine & KubeObject>(kinds.virtualMachines);
+  readonly vmi = this.#reader<VirtualMachineInstance & KubeObject>(kinds.virtualMachineInstances);
+  readonly claim = this.#reader(kinds.ipamClaims);
+  readonly #definition = this.#reader(kinds.networkAttachmentDefinitions);
 
   namespace(name: string, signal: AbortSignal): Promise<NamespaceFacts> {
     return readNamespace(this.#options.client, name, signal);
@@ -88,7 +81,7 @@ export class ClaimsView {
   async definition(namespace: string, name: string, signal: AbortSignal): Promise<DefinitionFacts | undefined> {
     const known = this.definitions()?.find((each) => each.namespace === namespace && each.name === name);
     if (known !== undefined) return known;
-    const found = await this.#get(kinds.networkAttachmentDefinitions, namespace, name, signal);
+    const found = await this.#definition(namespace, name, signal);
     return found === undefined ? undefined : factsOf(found);
   }
 
@@ -111,8 +104,9 @@ export class ClaimsView {
     return status?.allowed === true;
   }
 
-  #get<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal) {
-    return lookUp(this.#options.client, resource, { namespace, name }, { signal });
+  #reader<T extends KubeObject>(resource: Resource<T>) {
+    return (namespace: string, name: string, signal: AbortSignal): Promise<T | undefined> =>
+      lookUp(this.#options.client, resource, { namespace, name }, { signal });
   }
 }
 

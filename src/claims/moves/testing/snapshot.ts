@@ -144,7 +144,6 @@ function snapshot({ machines = [], instances = [], pods = [], ...rest }: ScenePa
   return {
     systemNamespace: "kube-system",
     nowMs,
-    beganMs: nowMs,
     hasClaims: true,
     claims: [],
     held: [],
