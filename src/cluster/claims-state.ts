@@ -3,7 +3,7 @@
 // Promised: what is not there, or cannot be read, reads as unknown: a daemon then waits for a claim where the definition asks for one, as if it were on.
 import { z } from "zod";
 
-import { attempt } from "../net/attempt.ts";
+import { orNone } from "../net/or-none.ts";
 import type { ConfigMap } from "./resources.ts";
 
 const content = z.object({
@@ -18,7 +18,7 @@ export type ClaimsState = { readonly gate: "on" | "off" | "unknown"; readonly ne
 export const claimsKey = "claims";
 
 export function readClaimsState(object: Pick<ConfigMap, "data"> | undefined): ClaimsState {
-  const read = attempt(() => content.parse(JSON.parse(object?.data?.[claimsKey] ?? "null")));
+  const read = orNone(() => content.parse(JSON.parse(object?.data?.[claimsKey] ?? "null")));
   return read ?? { gate: "unknown", needsLabel: false };
 }
 

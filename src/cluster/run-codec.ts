@@ -4,7 +4,7 @@
 // Few runs in a wide range are short as runs; a full /16 in disorder is 8 KiB as bits, whatever is in it.
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 
-import { attempt } from "../net/attempt.ts";
+import { orNone } from "../net/or-none.ts";
 
 /** Offsets, both ends included. In a list: in order, and not touching each other. */
 export interface Run {
@@ -44,7 +44,7 @@ export function unpacked(text: string): Run[] | undefined {
   const [, form, base64 = ""] = /^([rb]):(.*)$/s.exec(text) ?? [];
   // What is cut, altered, or something else altogether does not inflate.
   const inflated = () => inflateRawSync(Buffer.from(base64, "base64"), { maxOutputLength: inflatedMax });
-  const bytes = form === undefined ? undefined : attempt(inflated);
+  const bytes = form === undefined ? undefined : orNone(inflated);
   return bytes && (form === "r" ? readRuns(bytes) : readBits(bytes));
 }
 

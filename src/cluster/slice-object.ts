@@ -15,7 +15,7 @@ import {
 } from "../api/slices/slice-grant.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { type DeepReadonly, picked } from "../kube/meta.ts";
-import { attempt } from "../net/attempt.ts";
+import { orNone } from "../net/or-none.ts";
 import { parseCidr, type Prefix } from "../net/prefix.ts";
 import type { StoredPool } from "./resources.ts";
 import type { SlicedRange } from "./sliced-ranges.ts";
@@ -54,7 +54,7 @@ export const readSlice = readOnce((object: DeepReadonly<StoredPool>): SliceObjec
 });
 
 export function prefixOf(text: string | undefined): Prefix | undefined {
-  return attempt(() => parseCidr(text ?? "").prefix);
+  return orNone(() => parseCidr(text ?? "").prefix);
 }
 
 /** Entries are the node's mirror and some 150 bytes for each pod: nobody here reads them. */

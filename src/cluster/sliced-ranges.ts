@@ -3,7 +3,7 @@
 // Promised: what is missing, cannot be read, or has a phase that this version does not know reads as "not known", never as "none".
 import { z } from "zod";
 
-import { attempt } from "../net/attempt.ts";
+import { orNone } from "../net/or-none.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import type { ConfigMap } from "./resources.ts";
 
@@ -48,7 +48,7 @@ export const refusedKey = "refused";
 export const noSlicedRanges: SlicedRanges = { version: 0, ranges: [] };
 
 export function readSlicedRanges(object: Pick<ConfigMap, "data"> | undefined): SlicedRanges | undefined {
-  return attempt(() => slicedRanges.parse(JSON.parse(object?.data?.[slicedKey] ?? "null")));
+  return orNone(() => slicedRanges.parse(JSON.parse(object?.data?.[slicedKey] ?? "null")));
 }
 
 export function writeSlicedRanges({ version, ranges }: SlicedRanges): string {
@@ -61,5 +61,5 @@ export function writeRefusals(refusals: ReadonlyMap<string, string>): string {
 }
 
 export function readRefusal(object: Pick<ConfigMap, "data"> | undefined, key: string): string | undefined {
-  return attempt(() => z.record(z.string(), z.string()).parse(JSON.parse(object?.data?.[refusedKey] ?? "{}")))?.[key];
+  return orNone(() => z.record(z.string(), z.string()).parse(JSON.parse(object?.data?.[refusedKey] ?? "{}")))?.[key];
 }

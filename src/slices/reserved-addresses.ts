@@ -11,7 +11,7 @@ import type { Informer } from "../kube/cache/informer.ts";
 import { keyOf, type ObjectKey } from "../kube/meta.ts";
 import { type HeldObject, listHolds, readHeld } from "../ledger/reservation/list-holds.ts";
 import type { Address } from "../net/address.ts";
-import { attempt } from "../net/attempt.ts";
+import { orNone } from "../net/or-none.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { contains, overlaps } from "../net/prefix.ts";
@@ -189,7 +189,7 @@ function labelOf({ word }: SliceObject): string {
 
 /** Whether addresses of the domain are those of the network's ranges. */
 export function isOfRange(domain: Domain, { namespace, network, pool, range }: RangePlace): boolean {
-  const parts = attempt(() => parseDomain(domain));
+  const parts = orNone(() => parseDomain(domain));
   // Held somewhere, in words that nobody understands: rather not handed out.
   if (parts === undefined) return true;
   if (parts.scope === "network") return parts.network === network;

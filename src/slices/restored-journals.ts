@@ -13,7 +13,7 @@ import type { Clock } from "../kube/clock.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { Log } from "../log/log.ts";
-import { attempt } from "../net/attempt.ts";
+import { orNone } from "../net/or-none.ts";
 import { difference } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { containsPrefix, overlaps, type Prefix } from "../net/prefix.ts";
@@ -259,7 +259,7 @@ const noSlices: JournalSlices = { slices: [], more: 0, restored: false };
 function saidBy(node: string, { slices, more, restored }: JournalSlices): Said {
   const read = slices.flatMap(([namespace, network, rangeText, pool, blockText]): ForgottenSlice[] => {
     const [range, block] = [prefixOf(rangeText), prefixOf(blockText)];
-    const name = block && attempt(() => poolName({ range: block, network, node }));
+    const name = block && orNone(() => poolName({ range: block, network, node }));
     if (range === undefined || block === undefined || name === undefined) return [];
     return [{ node, namespace, network, range, pool: `${namespace}/${pool}`, block, key: `${namespace}/${name}` }];
   });

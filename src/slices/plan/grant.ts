@@ -1,7 +1,7 @@
 // The grant that an entry should carry. Pure. Promised: the same value as before where nothing changes, else a greater serial; `without`
 // only grows while a generation lasts.
 import type { SliceGrant } from "../../api/slices/slice-grant.ts";
-import { attempt } from "../../net/attempt.ts";
+import { orNone } from "../../net/or-none.ts";
 import { common, type IntervalSet, union } from "../../net/interval-set.ts";
 import { formatInterval, intervalOf, parseBlock } from "../../net/interval.ts";
 import { comparePrefixes } from "../../net/prefix.ts";
@@ -46,7 +46,7 @@ function withoutOf({ grant, lent, lentBefore }: Entry): string[] {
 /** Beyond the limit only reserved addresses are named: the request path knows the useless ones. Beyond it again, the rest of the slice is taken. */
 function takenOf({ block, grant }: Entry, { reserved, closed, isWaiting }: GrantContext): string[] {
   // What cannot be read was written by a hand, and the node does not go by the grant.
-  const before = ((isWaiting && grant?.taken) || []).flatMap((each) => attempt(() => parseBlock(each)) ?? []);
+  const before = ((isWaiting && grant?.taken) || []).flatMap((each) => orNone(() => parseBlock(each)) ?? []);
   const inside = (set: IntervalSet) => [...union(common([intervalOf(block)], set), before)];
   const all = inside(closed);
   const found = all.length <= takenMax ? all : inside(reserved);

@@ -5,7 +5,7 @@ import { nodeSlicePoolName } from "../../api/slices/slice-name.ts";
 import type { SliceObject } from "../../cluster/slice-object.ts";
 import type { DefinitionObject } from "../../cni/config/definitions.ts";
 import type { Domain } from "../../ipam/ledger.ts";
-import { attempt } from "../../net/attempt.ts";
+import { orNone } from "../../net/or-none.ts";
 import { prefixesOf } from "../../net/cover.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
@@ -117,10 +117,10 @@ export function poolNames(wishes: readonly Wish[], pools: readonly ExistingPool[
 /** The one to take first. A name that no object may have is passed over. */
 function newNames({ network, range, uses }: Wish): string[] {
   const { definition, index } = uses[0]!;
-  const own = attempt(() => nodeSlicePoolName({ network, configuration: definition.config.name, range }));
-  const withRange = own && attempt(() => poolName({ range, network: own, node: "" }));
+  const own = orNone(() => nodeSlicePoolName({ network, configuration: definition.config.name, range }));
+  const withRange = own && orNone(() => poolName({ range, network: own, node: "" }));
   // The configuration's name may be none that an object may have: then the range alone, as the fork does.
-  const byRange = attempt(() => poolName({ range, network: "", node: "" }));
+  const byRange = orNone(() => poolName({ range, network: "", node: "" }));
   const further = [withRange, byRange].filter((name) => name !== undefined);
   return own !== undefined && index === 0 ? [own, ...further] : further;
 }

@@ -1,7 +1,7 @@
 // Reading what somebody else may have written: what cannot be read is as good as none.
 
 /** Undefined: it throws. */
-export function attempt<T>(read: () => T): T | undefined {
+export function orNone<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch {
