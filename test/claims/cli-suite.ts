@@ -1,10 +1,10 @@
 // The commands about claims on a server that claims to be the Kubernetes API.
 import { afterAll, beforeAll, describe } from "vitest";
 
-import type { PoolsServer } from "../pools/stage.ts";
+import type { PoolsServer } from "../pools/fixture.ts";
 import { adoptStories } from "./cli-adopt.ts";
+import { CliFixture } from "./cli-fixture.ts";
 import { lookStories } from "./cli-look.ts";
-import { CliStage } from "./cli-stage.ts";
 import { takeoverStories } from "./cli-takeover.ts";
 
 /** Two processes and a database on a busy machine. */
@@ -23,13 +23,13 @@ const all = Object.keys(stories) as Part[];
 /** `parts`: all of them, unless it says otherwise. */
 export function cliSuite(name: string, start: () => Promise<PoolsServer>, parts: readonly Part[] = all): void {
   describe(name, { timeout: storyTimeoutMs }, () => {
-    let stage: CliStage;
-    beforeAll(async () => void (stage = await CliStage.open(start)), startTimeoutMs);
-    afterAll(async () => stage?.stage.close(), startTimeoutMs);
+    let fixture: CliFixture;
+    beforeAll(async () => void (fixture = await CliFixture.open(start)), startTimeoutMs);
+    afterAll(async () => fixture?.fixture.close(), startTimeoutMs);
 
     for (const part of parts) {
       describe(part, () => {
-        stories[part](() => stage);
+        stories[part](() => fixture);
       });
     }
   });

@@ -4,26 +4,26 @@ import { beforeEach, expect, it } from "vitest";
 import { moveAll } from "../../src/claims/moves/move-all.ts";
 import { planTakeover } from "../../src/claims/moves/takeover.ts";
 import { reservations } from "../../src/cluster/resources.ts";
+import { type CliFixture, theirFinalizer } from "./cli-fixture.ts";
 import { movingOptions } from "./cli-moving.ts";
-import { type CliStage, theirFinalizer } from "./cli-stage.ts";
 
-export function takeoverStories(stage: () => CliStage): void {
-  beforeEach(() => stage().clear());
+export function takeoverStories(fixture: () => CliFixture): void {
+  beforeEach(() => fixture().clear());
 
-  const takeover = (...argv: string[]) => stage().run("claims", "takeover", ...argv);
+  const takeover = (...argv: string[]) => fixture().run("claims", "takeover", ...argv);
 
   it("holds what they show, records whose they are, and puts our finalizer in place of theirs", async () => {
-    const uid = await stage().vm("db", ["blue", "dual"]);
-    const user = await stage().start();
-    await stage().theirs(uid, { ips: ["10.0.0.7/24"] });
-    await stage().theirs(uid, { nic: "dual", ips: ["10.1.0.9/24", "fd00::9/64"] });
-    const before = await stage().versions();
+    const uid = await fixture().vm("db", ["blue", "dual"]);
+    const user = await fixture().start();
+    await fixture().theirs(uid, { ips: ["10.0.0.7/24"] });
+    await fixture().theirs(uid, { nic: "dual", ips: ["10.1.0.9/24", "fd00::9/64"] });
+    const before = await fixture().versions();
     const dry = await takeover("--dry-run");
     expect(dry).toMatchObject({ code: 0, err: "" });
     expect(dry.out).toContain(
       `IPAMClaim shop/db.blue: would do: mark IPAMClaim shop/db.blue, hold 10.0.0.7, used by ${user.name}`,
     );
-    expect(await stage().versions()).toEqual(before);
+    expect(await fixture().versions()).toEqual(before);
 
     const { code, out } = await takeover("-n", "shop");
     expect({ code, out }).toEqual({
@@ -34,11 +34,11 @@ export function takeoverStories(stage: () => CliStage): void {
       ["db.blue", "blue", ["10.0.0.7"]],
       ["db.dual", "dual", ["10.1.0.9", "fd00::9"]],
     ] as const) {
-      const { metadata } = await stage().readClaim(name);
+      const { metadata } = await fixture().readClaim(name);
       expect(metadata.finalizers).toEqual(["holdfast.io/persistent-ip"]);
       expect(metadata.labels).toMatchObject({ "holdfast.io/managed": "true" });
       expect(metadata.annotations).toMatchObject({ "holdfast.io/claim-owner": uid, "holdfast.io/claim-nic": nic });
-      const holds = (await stage().held()).filter(({ hold }) => hold.owner.uid === metadata.uid);
+      const holds = (await fixture().held()).filter(({ hold }) => hold.owner.uid === metadata.uid);
       expect(holds.map(({ hold }) => `${hold.address}`)).toEqual(ips);
       for (const { hold } of holds) expect(hold).toMatchObject({ users: [user], note: { identity: `${uid}/${nic}` } });
     }
@@ -46,77 +46,77 @@ export function takeoverStories(stage: () => CliStage): void {
   });
 
   it("an address that the VM's pod holds by itself passes to the claim", async () => {
-    const uid = await stage().vm();
-    const user = await stage().start();
-    await stage().stage.hold("10.0.0.7", { uid: user.uid, name: user.name, interface: "net1" });
-    const { metadata } = await stage().theirs(uid, { ips: ["10.0.0.7/24"] });
+    const uid = await fixture().vm();
+    const user = await fixture().start();
+    await fixture().fixture.hold("10.0.0.7", { uid: user.uid, name: user.name, interface: "net1" });
+    const { metadata } = await fixture().theirs(uid, { ips: ["10.0.0.7/24"] });
     expect(await takeover()).toMatchObject({ code: 0, err: "" });
-    expect((await stage().held()).map(({ hold }) => hold)).toMatchObject([
+    expect((await fixture().held()).map(({ hold }) => hold)).toMatchObject([
       { owner: { kind: "claim", uid: metadata.uid }, users: [user], note: { identity: `${uid}/blue` } },
     ]);
   });
 
   it("a conflict leaves that claim as it is, and the others are done", async () => {
-    const uid = await stage().vm("db", ["blue", "dual"]);
-    await stage().theirs(uid, { ips: ["10.0.0.7/24"] });
-    const contested = await stage().theirs(uid, { nic: "dual", ips: ["10.1.0.9/24", "fd00::9/64"] });
-    await stage().stage.hold("fd00::9", { uid: "u", name: "web-0" });
+    const uid = await fixture().vm("db", ["blue", "dual"]);
+    await fixture().theirs(uid, { ips: ["10.0.0.7/24"] });
+    const contested = await fixture().theirs(uid, { nic: "dual", ips: ["10.1.0.9/24", "fd00::9/64"] });
+    await fixture().fixture.hold("fd00::9", { uid: "u", name: "web-0" });
     const { code, out, err } = await takeover();
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("1 was refused") });
     expect(out).toContain("IPAMClaim shop/db.dual: refused: fd00::9 is held for pod shop/web-0 (net1)");
-    expect((await stage().readClaim("db.dual")).metadata.resourceVersion).toBe(contested.metadata.resourceVersion);
-    expect((await stage().held()).map(({ hold }) => `${hold.address} ${hold.owner.name}`)).toEqual([
+    expect((await fixture().readClaim("db.dual")).metadata.resourceVersion).toBe(contested.metadata.resourceVersion);
+    expect((await fixture().held()).map(({ hold }) => `${hold.address} ${hold.owner.name}`)).toEqual([
       "10.0.0.7 db.blue",
       "fd00::9 web-0",
     ]);
   });
 
   it("is refused while ipam-extensions runs; --beside says that it is meant", async () => {
-    const uid = await stage().vm();
-    await stage().theirs(uid, { ips: ["10.0.0.7/24"] });
-    await stage().extensions();
+    const uid = await fixture().vm();
+    await fixture().theirs(uid, { ips: ["10.0.0.7/24"] });
+    await fixture().extensions();
     expect(await takeover()).toMatchObject({
       code: 1,
       err: expect.stringContaining("kubevirt/ipam-extensions is at work"),
     });
-    expect((await stage().readClaim()).metadata.finalizers).toEqual([theirFinalizer]);
+    expect((await fixture().readClaim()).metadata.finalizers).toEqual([theirFinalizer]);
     expect((await takeover("--dry-run")).code).toBe(0);
-    const check = await stage().run("check", "-o", "json");
+    const check = await fixture().run("check", "-o", "json");
     const { findings } = JSON.parse(check.out) as { findings: { code: string }[] };
     expect(findings.map(({ code }) => code)).toEqual(expect.arrayContaining(["two-systems", "foreign-claims"]));
     expect((await takeover("--beside")).code).toBe(0);
-    await stage().withdrawExtensions();
-    expect((await stage().readClaim()).metadata.finalizers).toEqual(["holdfast.io/persistent-ip"]);
+    await fixture().withdrawExtensions();
+    expect((await fixture().readClaim()).metadata.finalizers).toEqual(["holdfast.io/persistent-ip"]);
   });
 
   it("killed at any write, a second call finishes it", async () => {
     let isWhole = false;
     // The pool, two holds, one of them passed from the pod, and the marks.
     for (let last = 1; last <= 6 && !isWhole; last++) {
-      await stage().clear();
-      const uid = await stage().vm("db", ["dual"]);
-      const user = await stage().start();
-      await stage().stage.hold("10.1.0.9", { uid: user.uid, name: user.name, interface: "net1" });
-      const { metadata } = await stage().theirs(uid, { nic: "dual", ips: ["10.1.0.9/24", "fd00::9/64"] });
-      const again = () => moveAll(movingOptions(stage().client, planTakeover));
-      isWhole = await stage().killedAfter(last, again);
-      const holders = (await stage().held()).map(({ hold }) => hold.owner.uid);
+      await fixture().clear();
+      const uid = await fixture().vm("db", ["dual"]);
+      const user = await fixture().start();
+      await fixture().fixture.hold("10.1.0.9", { uid: user.uid, name: user.name, interface: "net1" });
+      const { metadata } = await fixture().theirs(uid, { nic: "dual", ips: ["10.1.0.9/24", "fd00::9/64"] });
+      const again = () => moveAll(movingOptions(fixture().client, planTakeover));
+      isWhole = await fixture().killedAfter(last, again);
+      const holders = (await fixture().held()).map(({ hold }) => hold.owner.uid);
       expect([user.uid, metadata.uid]).toContain(holders[0]);
       expect(await again()).toMatchObject({ refused: 0 });
-      for (const { hold } of await stage().held()) {
+      for (const { hold } of await fixture().held()) {
         expect(hold).toMatchObject({ owner: { uid: metadata.uid }, note: { identity: `${uid}/dual` }, users: [user] });
       }
-      expect(await stage().held()).toHaveLength(2);
-      expect((await stage().readClaim("db.dual")).metadata.finalizers).toEqual(["holdfast.io/persistent-ip"]);
+      expect(await fixture().held()).toHaveLength(2);
+      expect((await fixture().readClaim("db.dual")).metadata.finalizers).toEqual(["holdfast.io/persistent-ip"]);
     }
     expect(isWhole).toBe(true);
   });
 
   it("an address that was taken between the look and the write is seen by the ledger", async () => {
-    const uid = await stage().vm("db", ["dual"]);
-    const { metadata } = await stage().theirs(uid, { nic: "dual", ips: ["10.1.0.9/24", "fd00::9/64"] });
+    const uid = await fixture().vm("db", ["dual"]);
+    const { metadata } = await fixture().theirs(uid, { nic: "dual", ips: ["10.1.0.9/24", "fd00::9/64"] });
     // Under the name by which the server arbitrates, and with content that the list does not read: seen only when it is taken.
-    await stage().client.create(reservations, {
+    await fixture().client.create(reservations, {
       metadata: {
         namespace: "kube-system",
         name: "fd00-0000-0000-0000-0000-0000-0000-0009",
@@ -127,7 +127,7 @@ export function takeoverStories(stage: () => CliStage): void {
     const { code, out } = await takeover();
     expect(code).toBe(1);
     expect(out).toContain("IPAMClaim shop/db.dual: refused: fd00::9 is held for");
-    expect((await stage().held()).filter(({ hold }) => hold.owner.uid === metadata.uid)).toEqual([]);
-    expect((await stage().readClaim("db.dual")).metadata.finalizers).toEqual([theirFinalizer]);
+    expect((await fixture().held()).filter(({ hold }) => hold.owner.uid === metadata.uid)).toEqual([]);
+    expect((await fixture().readClaim("db.dual")).metadata.finalizers).toEqual([theirFinalizer]);
   });
 }

@@ -2,14 +2,14 @@
 import { expect, it } from "vitest";
 
 import { isApiError } from "../../src/kube/errors.ts";
-import { blue, type GetStage, green, namespace, nics } from "./kubevirt-stage.ts";
+import { blue, type GetFixture, green, namespace, nics } from "./kubevirt-fixture.ts";
 import { find } from "./kubevirt/edit.ts";
 import { elementsOfPod } from "./kubevirt/kubelet.ts";
 import { Kubevirt, nicsOf } from "./kubevirt/kubevirt.ts";
 import type { Port } from "./kubevirt/launcher.ts";
 import { nodeNameLabel, pods, vmis, vms } from "./kubevirt/objects.ts";
 
-export function lifeStories(get: GetStage): void {
+export function lifeStories(get: GetFixture): void {
   it("section 1: the objects of one VM", async () => {
     const { client, started, podOf, active } = get();
     const machine = await started();

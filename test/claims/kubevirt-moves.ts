@@ -1,14 +1,14 @@
 // How VMs move, and how their NICs come and go, against what was observed of the real KubeVirt.
 import { expect, it } from "vitest";
 
-import { blue, type GetStage, green, namespace } from "./kubevirt-stage.ts";
+import { blue, type GetFixture, green, namespace } from "./kubevirt-fixture.ts";
 import { find } from "./kubevirt/edit.ts";
 import { forget, plug, swap, unplug } from "./kubevirt/hotplug.ts";
 import { elementsOfPod } from "./kubevirt/kubelet.ts";
 import { losePods } from "./kubevirt/nodes.ts";
 import { nodeNameLabel, pods, vmims, vmis, vms } from "./kubevirt/objects.ts";
 
-export function moveStories(get: GetStage): void {
+export function moveStories(get: GetFixture): void {
   it("section 4: the target's label names the source's node; the source stays Succeeded; the VMI is the same", async () => {
     const { client, kubevirt, started, podOf, active } = get();
     const machine = await started();

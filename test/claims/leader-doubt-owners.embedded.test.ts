@@ -9,14 +9,14 @@ import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledg
 import { parseAddress } from "../../src/net/address.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
-import { shop, Stage, system } from "./leader-stage.ts";
+import { shop, Fixture, system } from "./leader-fixture.ts";
 
-let stage: Stage;
+let fixture: Fixture;
 beforeEach(async () => {
-  stage = await Stage.open(await embeddedServer());
-  await stage.define("blue");
+  fixture = await Fixture.open(await embeddedServer());
+  await fixture.define("blue");
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 /** An API server that starts, or lost a definition for a moment: the kinds of KubeVirt are paths that it does not know. */
 class Unserved {
@@ -35,90 +35,90 @@ class Unserved {
 
 /** The leader has planned everything: of a claim made by hand, which it reads no VM for, its finalizer is gone. */
 async function planned(name: string): Promise<void> {
-  await stage.client.create(kinds.ipamClaims, {
+  await fixture.client.create(kinds.ipamClaims, {
     metadata: { namespace: shop, name, finalizers: [marks.claimFinalizer] },
     spec: { network: "blue", interface: "" },
   });
-  await stage.claimIs(name, "let go", ({ metadata }) => metadata.finalizers === undefined);
+  await fixture.claimIs(name, "let go", ({ metadata }) => metadata.finalizers === undefined);
 }
 
-describe("a server that does not know KubeVirt's kinds when a leader starts", { timeout: 60_000 }, () => {
+describe("a server that does not know KubeVirt's kinds when a leader starts", () => {
   it("the claim of a stopped VM and its address stay, and go when the VM does", async () => {
-    const first = stage.lead();
-    const machine = await stage.started("vm1");
-    await stage.kubevirt.stop(machine);
-    await until(async () => (await stage.books())[0]?.endsWith("vm1.blue 0") === true, { what: "no user" });
+    const first = fixture.lead();
+    const machine = await fixture.started("vm1");
+    await fixture.kubevirt.stop(machine);
+    await until(async () => (await fixture.books())[0]?.endsWith("vm1.blue 0") === true, { what: "no user" });
     await first.stop();
-    const before = { books: await stage.books(), uid: (await stage.claim("vm1.blue"))!.metadata.uid };
+    const before = { books: await fixture.books(), uid: (await fixture.claim("vm1.blue"))!.metadata.uid };
     const unserved = new Unserved();
-    stage.lead({ through: unserved.through });
+    fixture.lead({ through: unserved.through });
     await planned("stake1");
     await planned("stake2");
-    const claim = await stage.claim("vm1.blue");
-    expect({ books: await stage.books(), uid: claim?.metadata.uid }).toEqual(before);
+    const claim = await fixture.claim("vm1.blue");
+    expect({ books: await fixture.books(), uid: claim?.metadata.uid }).toEqual(before);
     expect(claim!.metadata.deletionTimestamp).toBeUndefined();
     unserved.isOn = false;
-    await stage.kubevirt.delete(machine);
-    await stage.claimGoes("vm1.blue");
-    await stage.booksAre();
+    await fixture.kubevirt.delete(machine);
+    await fixture.claimGoes("vm1.blue");
+    await fixture.booksAre();
   });
 
   it("an address whose claim was forced away stays", async () => {
-    const first = stage.lead();
-    const machine = await stage.started("vm1");
-    await stage.kubevirt.stop(machine);
-    await until(async () => (await stage.books())[0]?.endsWith("vm1.blue 0") === true, { what: "no user" });
+    const first = fixture.lead();
+    const machine = await fixture.started("vm1");
+    await fixture.kubevirt.stop(machine);
+    await until(async () => (await fixture.books())[0]?.endsWith("vm1.blue 0") === true, { what: "no user" });
     await first.stop();
-    const [line] = await stage.books();
+    const [line] = await fixture.books();
     const at = { namespace: shop, name: "vm1.blue" };
-    await stage.client.delete(kinds.ipamClaims, at);
-    await stage.client.patch(kinds.ipamClaims, at, { type: "merge", body: { metadata: { finalizers: null } } });
+    await fixture.client.delete(kinds.ipamClaims, at);
+    await fixture.client.patch(kinds.ipamClaims, at, { type: "merge", body: { metadata: { finalizers: null } } });
     const unserved = new Unserved();
-    stage.lead({ through: unserved.through });
+    fixture.lead({ through: unserved.through });
     await planned("stake1");
     await planned("stake2");
-    expect(await stage.books()).toEqual([line]);
+    expect(await fixture.books()).toEqual([line]);
     unserved.isOn = false;
-    await stage.claimIs("vm1.blue", "made anew", () => true);
-    await stage.booksAre(line!);
-    await stage.kubevirt.delete(machine);
-    await stage.booksAre();
+    await fixture.claimIs("vm1.blue", "made anew", () => true);
+    await fixture.booksAre(line!);
+    await fixture.kubevirt.delete(machine);
+    await fixture.booksAre();
   });
 });
 
-describe("a server that does not know the kind KubeVirt when a leader starts", { timeout: 60_000 }, () => {
+describe("a server that does not know the kind KubeVirt when a leader starts", () => {
   it("the gate that follows its feature gate is not taken for off: an address whose claim was forced away stays", async () => {
-    const first = stage.lead();
-    const machine = await stage.started("vm1");
-    await stage.kubevirt.stop(machine);
-    await until(async () => (await stage.books())[0]?.endsWith("vm1.blue 0") === true, { what: "no user" });
+    const first = fixture.lead();
+    const machine = await fixture.started("vm1");
+    await fixture.kubevirt.stop(machine);
+    await until(async () => (await fixture.books())[0]?.endsWith("vm1.blue 0") === true, { what: "no user" });
     await first.stop();
-    const [line] = await stage.books();
+    const [line] = await fixture.books();
     const at = { namespace: shop, name: "vm1.blue" };
-    await stage.client.delete(kinds.ipamClaims, at);
-    await stage.client.patch(kinds.ipamClaims, at, { type: "merge", body: { metadata: { finalizers: null } } });
+    await fixture.client.delete(kinds.ipamClaims, at);
+    await fixture.client.patch(kinds.ipamClaims, at, { type: "merge", body: { metadata: { finalizers: null } } });
     // The embedded server has no such kind.
-    stage.lead({ gate: "kubevirt" });
+    fixture.lead({ gate: "kubevirt" });
     await planned("stake1");
     await planned("stake2");
-    expect(await stage.books()).toEqual([line]);
-    expect(readClaimsState({ data: await stage.state() }).gate).toBe("on");
+    expect(await fixture.books()).toEqual([line]);
+    expect(readClaimsState({ data: await fixture.state() }).gate).toBe("on");
   });
 });
 
-describe("a claim that names a VM of another namespace as its owner", { timeout: 60_000 }, () => {
+describe("a claim that names a VM of another namespace as its owner", () => {
   it("its address is judged by the pods of its own namespace, also when the claim is gone", async () => {
-    stage.lead();
-    await stage.started("vm1");
-    const vm = await stage.client.get(kinds.virtualMachines, { namespace: shop, name: "vm1" });
+    fixture.lead();
+    await fixture.started("vm1");
+    const vm = await fixture.client.get(kinds.virtualMachines, { namespace: shop, name: "vm1" });
     const namespace = "elsewhere";
-    await stage.client.create(kinds.namespaces, { metadata: { name: namespace } });
+    await fixture.client.create(kinds.namespaces, { metadata: { name: namespace } });
     const networks = JSON.stringify([{ name: "blue", "ipam-claim-reference": "x.blue" }]);
-    const pod = await stage.client.create(kinds.pods, {
+    const pod = await fixture.client.create(kinds.pods, {
       metadata: { namespace, name: "guest", annotations: { "k8s.v1.cni.cncf.io/networks": networks } },
       spec: { nodeName: "n1", containers: [{ name: "c", image: "i" }] },
     } as kinds.Pod);
-    const result = await new ReservationLedger({ client: stage.client, namespace: system, now: Date.now }).take({
+    const result = await new ReservationLedger({ client: fixture.client, namespace: system, now: Date.now }).take({
       domain: "network:blue",
       address: parseAddress("10.9.0.99"),
       owner: { kind: "claim", uid: "of-a-claim-that-is-gone", namespace, name: "x.blue" },
@@ -128,9 +128,9 @@ describe("a claim that names a VM of another namespace as its owner", { timeout:
     expect(result.outcome).toBe("taken");
     await planned("stake1");
     await planned("stake2");
-    const held = async () => (await stage.books()).filter((line) => line.startsWith("10.9.0.99 "));
+    const held = async () => (await fixture.books()).filter((line) => line.startsWith("10.9.0.99 "));
     expect(await held()).toEqual(["10.9.0.99 x.blue 1"]);
-    await stage.client.delete(kinds.pods, { namespace, name: "guest" }, { gracePeriodSeconds: 0 });
+    await fixture.client.delete(kinds.pods, { namespace, name: "guest" }, { gracePeriodSeconds: 0 });
     await until(async () => (await held()).length === 0, { what: "the address to be freed" });
   });
 });

@@ -8,15 +8,15 @@ import * as kinds from "../../src/cluster/resources.ts";
 import type { ApiRequest, Transport } from "../../src/kube/transport/transport.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
-import { type Leader, shop, Stage, system } from "./leader-stage.ts";
+import { type Leader, shop, Fixture, system } from "./leader-fixture.ts";
 
-let stage: Stage;
+let fixture: Fixture;
 beforeEach(async () => {
-  stage = await Stage.open(await embeddedServer());
-  await stage.define("blue");
+  fixture = await Fixture.open(await embeddedServer());
+  await fixture.define("blue");
 });
-afterEach(() => stage.close());
-const addressOf = () => [...stage.node.given.values()].at(-1);
+afterEach(() => fixture.close());
+const addressOf = () => [...fixture.node.given.values()].at(-1);
 
 /** Watches of these paths hear nothing until they are let go. */
 class Deaf {
@@ -58,58 +58,58 @@ const looks = (leader: Leader, path: string, count = 3) =>
     what: `${count} looks at ${path}`,
   });
 
-describe("caches that lag", { timeout: 60_000 }, () => {
+describe("caches that lag", () => {
   it("pods that are not told of: their address is not taken for unused", async () => {
     const deaf = new Deaf("/pods");
-    const leader = stage.lead({ through: deaf.through });
-    const machine = await stage.machine("vm1");
-    await stage.claimIs("vm1.blue", "made", () => true);
+    const leader = fixture.lead({ through: deaf.through });
+    const machine = await fixture.machine("vm1");
+    await fixture.claimIs("vm1.blue", "made", () => true);
     deaf.isOn = true;
-    await stage.kubevirt.start(machine);
+    await fixture.kubevirt.start(machine);
     const first = addressOf();
     // The leader sees a hold whose user it has never heard of, and asks.
     await looks(leader, `/apis/kubevirt.io/v1/namespaces/${shop}/virtualmachines/vm1`);
-    expect(await stage.books()).toEqual([`${first} vm1.blue 1`]);
+    expect(await fixture.books()).toEqual([`${first} vm1.blue 1`]);
     deaf.hear();
-    await stage.kubevirt.delete(machine);
-    await stage.claimGoes("vm1.blue");
-    await stage.booksAre();
+    await fixture.kubevirt.delete(machine);
+    await fixture.claimGoes("vm1.blue");
+    await fixture.booksAre();
   });
 
   it("VMs that are not told of: a claim of one is not taken for nobody's", async () => {
-    const first = stage.lead();
-    await stage.machine("vm0");
-    await stage.claimIs("vm0.blue", "made", () => true);
+    const first = fixture.lead();
+    await fixture.machine("vm0");
+    await fixture.claimIs("vm0.blue", "made", () => true);
     await first.stop();
     const deaf = new Deaf("/virtualmachines");
     deaf.isOn = true;
     // It lists before the next VM comes, and hears of its claim only, which another leader has made.
-    const leader = stage.lead({ through: deaf.through });
+    const leader = fixture.lead({ through: deaf.through });
     await until(async () => (await leader.metric("holdfast_claims", { state: "PEND" })) === 1, { what: "vm0 counted" });
-    const other = stage.lead();
-    const machine = await stage.started("vm1");
+    const other = fixture.lead();
+    const machine = await fixture.started("vm1");
     const address = addressOf();
-    await stage.kubevirt.stop(machine);
-    await stage.booksAre(`${address} vm1.blue 0`);
+    await fixture.kubevirt.stop(machine);
+    await fixture.booksAre(`${address} vm1.blue 0`);
     await other.stop();
-    const claim = await stage.claimIs("vm1.blue", "made", () => true);
+    const claim = await fixture.claimIs("vm1.blue", "made", () => true);
     await looks(leader, `/apis/kubevirt.io/v1/namespaces/${shop}/virtualmachines/vm1`);
-    const after = await stage.claim("vm1.blue");
+    const after = await fixture.claim("vm1.blue");
     expect(after?.metadata.uid).toBe(claim.metadata.uid);
     expect(after?.metadata.deletionTimestamp).toBeUndefined();
-    expect(await stage.books()).toEqual([`${address} vm1.blue 0`]);
+    expect(await fixture.books()).toEqual([`${address} vm1.blue 0`]);
     deaf.hear();
-    await stage.kubevirt.delete(machine);
-    await stage.booksAre();
+    await fixture.kubevirt.delete(machine);
+    await fixture.booksAre();
   });
 });
 
-describe("what cannot be undone", { timeout: 60_000 }, () => {
+describe("what cannot be undone", () => {
   it("an address is freed after its claim was read, and then the pods", async () => {
-    const leader = stage.lead();
-    const machine = await stage.started("vm1");
-    await stage.kubevirt.delete(machine);
-    await stage.booksAre();
+    const leader = fixture.lead();
+    const machine = await fixture.started("vm1");
+    await fixture.kubevirt.delete(machine);
+    await fixture.booksAre();
     const freed = leader.requests.findLastIndex(
       (each) => each.startsWith("DELETE") && each.includes("overlappingrange"),
     );
@@ -122,42 +122,42 @@ describe("what cannot be undone", { timeout: 60_000 }, () => {
   });
 
   it("nothing of the ledger is touched while handing out is paused", async () => {
-    stage.lead();
-    const machine = await stage.started("vm1");
+    fixture.lead();
+    const machine = await fixture.started("vm1");
     const first = addressOf();
     const pausing = (paused: string) =>
-      stage.client.patch(
+      fixture.client.patch(
         kinds.configMaps,
         { namespace: system, name: "holdfast-state" },
         { type: "merge", body: { data: { paused } } },
       );
     await pausing("pools are being moved");
     await pause(1100); // what the leader has read of the state is at most a second old
-    await stage.kubevirt.delete(machine);
-    await stage.claimGoes("vm1.blue");
-    expect(await stage.books()).toEqual([`${first} vm1.blue 1`]);
+    await fixture.kubevirt.delete(machine);
+    await fixture.claimGoes("vm1.blue");
+    expect(await fixture.books()).toEqual([`${first} vm1.blue 1`]);
     await pausing("");
-    await stage.booksAre();
+    await fixture.booksAre();
   });
 });
 
-describe("objects that cannot be read", { timeout: 60_000 }, () => {
+describe("objects that cannot be read", () => {
   it("keep nobody else waiting", async () => {
-    await stage.client.create(kinds.virtualMachines, {
+    await fixture.client.create(kinds.virtualMachines, {
       metadata: { namespace: shop, name: "odd" },
       spec: { template: { spec: { networks: [null, { multus: 7 }, "x"], domain: { devices: { interfaces: 5 } } } } },
     } as never);
-    await stage.client.create(kinds.networkAttachmentDefinitions, {
+    await fixture.client.create(kinds.networkAttachmentDefinitions, {
       metadata: { namespace: shop, name: "broken" },
       spec: { config: "{" },
     });
-    await stage.machine("lost", {
+    await fixture.machine("lost", {
       nics: [
         { name: "blue", definition: "broken" },
         { name: "green", definition: "missing" },
       ],
     });
-    await stage.client.create(kinds.pods, {
+    await fixture.client.create(kinds.pods, {
       metadata: {
         namespace: shop,
         name: "virt-launcher-odd-1",
@@ -166,10 +166,10 @@ describe("objects that cannot be read", { timeout: 60_000 }, () => {
       },
       spec: { nodeName: "n1", containers: [{ name: "c", image: "i" }] },
     } as kinds.Pod);
-    stage.lead();
-    await stage.started("vm1");
-    expect(await stage.books()).toEqual([`${addressOf()} vm1.blue 1`]);
-    await stage.told("Pod virt-launcher-odd-1 UnreadableNetworks");
+    fixture.lead();
+    await fixture.started("vm1");
+    expect(await fixture.books()).toEqual([`${addressOf()} vm1.blue 1`]);
+    await fixture.told("Pod virt-launcher-odd-1 UnreadableNetworks");
   });
 
   it("a family whose writes are refused keeps no other waiting", async () => {
@@ -181,67 +181,67 @@ describe("objects that cannot be read", { timeout: 60_000 }, () => {
         }
         return transport(request);
       };
-    const leader = stage.lead({ through: refuse });
-    await stage.machine("bad");
-    await stage.started("vm1");
+    const leader = fixture.lead({ through: refuse });
+    await fixture.machine("bad");
+    await fixture.started("vm1");
     await until(async () => (await leader.metric("holdfast_claim_failures_total")) > 0, { what: "a failure counted" });
-    expect(await stage.claim("bad.blue")).toBeUndefined();
+    expect(await fixture.claim("bad.blue")).toBeUndefined();
   });
 });
 
-describe("addresses that a claim shows and nothing holds", { timeout: 60_000 }, () => {
+describe("addresses that a claim shows and nothing holds", () => {
   const consenting = { range: "10.9.0.0/24", network_name: "blue" };
-  beforeEach(() => stage.define("asked", consenting, shop, true));
-  const stake = (name: string, ips: string[]) => stage.stake(name, "asked", ips);
+  beforeEach(() => fixture.define("asked", consenting, shop, true));
+  const stake = (name: string, ips: string[]) => fixture.stake(name, "asked", ips);
 
   it("are held for it", async () => {
     await stake("stake", ["10.9.0.77/24"]);
-    stage.lead();
-    await stage.booksAre("10.9.0.77 stake 0");
-    const [held] = await stage.held();
+    fixture.lead();
+    await fixture.booksAre("10.9.0.77 stake 0");
+    const [held] = await fixture.held();
     expect(held?.hold.note?.pool).toMatch(new RegExp(`^${system}/`));
-    await stage.client.delete(kinds.ipamClaims, { namespace: shop, name: "stake" });
-    await stage.booksAre();
+    await fixture.client.delete(kinds.ipamClaims, { namespace: shop, name: "stake" });
+    await fixture.booksAre();
   });
 
   it("rest for it as for anybody else, and are held after that", async () => {
     const cooldownMs = 1500;
-    const leader = stage.lead({ cooldownMs });
-    const machine = await stage.started("vm1");
+    const leader = fixture.lead({ cooldownMs });
+    const machine = await fixture.started("vm1");
     const first = addressOf();
-    await stage.kubevirt.delete(machine);
-    await stage.booksAre();
+    await fixture.kubevirt.delete(machine);
+    await fixture.booksAre();
     await stake("stake", [`${first}/24`]);
-    await stage.booksAre(`${first} stake 0`);
+    await fixture.booksAre(`${first} stake 0`);
     expect(await leader.metric("holdfast_claim_failures_total")).toBe(0);
     const waited = leader.requests.filter((each) => each.startsWith("POST") && each.includes("overlappingrange"));
     expect(waited.length).toBeGreaterThan(1);
   });
 
   it("are another's: it says so, and the other keeps it", async () => {
-    stage.lead();
-    await stage.started("vm1");
+    fixture.lead();
+    await fixture.started("vm1");
     const first = addressOf();
     await stake("thief", [`${first}/24`]);
-    await stage.claimIs("thief", "in conflict", isRefused(marks.allocationReasons.addressConflict));
-    expect(await stage.books()).toEqual([`${first} vm1.blue 1`]);
+    await fixture.claimIs("thief", "in conflict", isRefused(marks.allocationReasons.addressConflict));
+    expect(await fixture.books()).toEqual([`${first} vm1.blue 1`]);
   });
 
   it("are one of each range: a status with all of them drains no pool", async () => {
     const all = Array.from({ length: 254 }, (_, index) => `10.9.0.${index + 1}/24`);
     await stake("greedy", all.slice(20));
-    stage.lead();
-    await stage.booksAre("10.9.0.21 greedy 0");
-    await stage.claimIs("greedy", "put right", ({ status }) => status?.ips.join() === "10.9.0.21/24");
+    fixture.lead();
+    await fixture.booksAre("10.9.0.21 greedy 0");
+    await fixture.claimIs("greedy", "put right", ({ status }) => status?.ips.join() === "10.9.0.21/24");
   });
 
   it("stay free where the network does not let pods choose: whoever may make claims may write their status", async () => {
-    stage.lead();
-    for (let index = 1; index <= 20; index++) await stage.stake(`squat${index}`, "blue", [`10.9.0.${index}/24`]);
+    fixture.lead();
+    for (let index = 1; index <= 20; index++) await fixture.stake(`squat${index}`, "blue", [`10.9.0.${index}/24`]);
     for (let index = 1; index <= 20; index++) {
-      await stage.claimIs(`squat${index}`, "refused", isRefused(marks.allocationReasons.outOfRange));
+      await fixture.claimIs(`squat${index}`, "refused", isRefused(marks.allocationReasons.outOfRange));
     }
-    expect(await stage.books()).toEqual([]);
+    expect(await fixture.books()).toEqual([]);
   });
 
   it.each([
@@ -252,36 +252,36 @@ describe("addresses that a claim shows and nothing holds", { timeout: 60_000 }, 
     ["one of another network", "10.77.0.7/24"],
   ])("are not %s, whoever's the claim is", async (_, ip) => {
     const bounds = { gateway: "10.9.0.1", exclude: ["10.9.0.64/28"], range_start: "10.9.0.10" };
-    await stage.define("bound", { ...consenting, ...bounds }, shop, true);
-    stage.lead();
-    await stage.stake("odd", "bound", [ip]);
-    await stage.claimIs("odd", "refused", isRefused(marks.allocationReasons.outOfRange));
-    const machine = await stage.machine("vm1", { nics: [{ name: "blue", definition: "bound" }] });
-    await stage.claimIs("vm1.blue", "made", () => true);
-    await stage.shows("vm1.blue", [ip]);
-    await stage.claimIs("vm1.blue", "refused", isRefused(marks.allocationReasons.outOfRange));
-    expect(await stage.books()).toEqual([]);
-    await stage.kubevirt.delete(machine);
+    await fixture.define("bound", { ...consenting, ...bounds }, shop, true);
+    fixture.lead();
+    await fixture.stake("odd", "bound", [ip]);
+    await fixture.claimIs("odd", "refused", isRefused(marks.allocationReasons.outOfRange));
+    const machine = await fixture.machine("vm1", { nics: [{ name: "blue", definition: "bound" }] });
+    await fixture.claimIs("vm1.blue", "made", () => true);
+    await fixture.shows("vm1.blue", [ip]);
+    await fixture.claimIs("vm1.blue", "refused", isRefused(marks.allocationReasons.outOfRange));
+    expect(await fixture.books()).toEqual([]);
+    await fixture.kubevirt.delete(machine);
   });
 
   it("another tenant's definition of the same name changes nothing about them", async () => {
     // Another domain with the same addresses: before, nobody could say which of the two was meant.
-    await stage.client.create(kinds.namespaces, { metadata: { name: "attacker" } });
+    await fixture.client.create(kinds.namespaces, { metadata: { name: "attacker" } });
     const config = { cniVersion: "1.0.0", name: "asked", type: "bridge" };
     const ipam = { type: "holdfast", range: "10.9.0.0/16", network_name: "theirs", cooldown: 3_000_000 };
-    await stage.client.create(kinds.networkAttachmentDefinitions, {
+    await fixture.client.create(kinds.networkAttachmentDefinitions, {
       metadata: { namespace: "attacker", name: "same" },
       spec: { config: JSON.stringify({ ...config, ipam }) },
     });
-    stage.lead();
+    fixture.lead();
     await stake("stake", ["10.9.0.77/24"]);
-    await stage.booksAre("10.9.0.77 stake 0");
-    expect((await stage.held()).map(({ hold }) => hold.domain)).toEqual(["network:blue"]);
-    await stage.client.delete(kinds.ipamClaims, { namespace: shop, name: "stake" });
-    await stage.booksAre();
+    await fixture.booksAre("10.9.0.77 stake 0");
+    expect((await fixture.held()).map(({ hold }) => hold.domain)).toEqual(["network:blue"]);
+    await fixture.client.delete(kinds.ipamClaims, { namespace: shop, name: "stake" });
+    await fixture.booksAre();
     // It rests as long as its own network says, not as long as theirs.
     await stake("again", ["10.9.0.77/24"]);
-    await stage.booksAre("10.9.0.77 again 0");
+    await fixture.booksAre("10.9.0.77 again 0");
   });
 });
 

@@ -4,31 +4,31 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { ipamClaims } from "../../src/cluster/resources.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
-import { Stage } from "./leader-stage.ts";
+import { Fixture } from "./leader-fixture.ts";
 
 const machines = 60;
 
-let stage: Stage;
+let fixture: Fixture;
 beforeEach(async () => {
-  stage = await Stage.open(await embeddedServer());
-  await stage.define("blue");
+  fixture = await Fixture.open(await embeddedServer());
+  await fixture.define("blue");
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 /** Every claim says its address, and the pod that is at it where one is. */
 async function isTold(): Promise<boolean> {
-  const { items } = await stage.client.list(ipamClaims);
+  const { items } = await fixture.client.list(ipamClaims);
   const told = items.filter(({ status }) => (status?.ips ?? []).length > 0);
   return (
     told.length === machines && told.filter(({ status }) => status?.ownerPod !== undefined).length === machines / 2
   );
 }
 
-it("a leader that begins makes no call per VM", { timeout: 60_000 }, async () => {
-  const first = stage.lead();
+it("a leader that begins makes no call per VM", async () => {
+  const first = fixture.lead();
   for (let index = 0; index < machines; index++) {
-    const machine = await stage.started(`vm${index}`);
-    if (index % 2 === 0) await stage.kubevirt.stop(machine);
+    const machine = await fixture.started(`vm${index}`);
+    if (index % 2 === 0) await fixture.kubevirt.stop(machine);
   }
   const counted = async (leader: typeof first) =>
     (await leader.metric("holdfast_claims", { state: "RSVD" })) === machines / 2 &&
@@ -37,12 +37,12 @@ it("a leader that begins makes no call per VM", { timeout: 60_000 }, async () =>
   // Nobody writes the status for these nodes but the leader, which leaves it to a daemon for a second.
   await until(isTold, { what: "every status written" });
   await first.stop();
-  const before = await stage.books();
-  const second = stage.lead();
+  const before = await fixture.books();
+  const second = fixture.lead();
   await until(() => counted(second), { what: "all counted by the second" });
   const about = second.requests.filter((each) => /vm\d/.test(each));
   expect(about).toEqual([]);
   expect(second.writes).toBe(0);
-  expect(await stage.books()).toEqual(before);
+  expect(await fixture.books()).toEqual(before);
   expect(before).toHaveLength(machines);
 });

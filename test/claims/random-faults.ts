@@ -5,13 +5,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Launcher } from "./kubevirt/launcher.ts";
 import { losePods, setOutOfService, setReady } from "./kubevirt/nodes.ts";
 import type { Actor } from "./random-actor.ts";
+import type { RandomFixture } from "./random-fixture.ts";
 import type { Gate } from "./random-gate.ts";
-import type { WorldNode } from "./random-nodes.ts";
+import type { FixtureNode } from "./random-nodes.ts";
 import type { Chance } from "./random-source.ts";
-import type { RandomWorld } from "./random-world.ts";
 
 export interface FaultOptions {
-  readonly world: RandomWorld;
+  readonly fixture: RandomFixture;
   readonly chance: Chance;
   readonly actors: readonly Actor[];
   readonly gate: Gate;
@@ -22,7 +22,7 @@ export interface FaultOptions {
 export class Faults {
   readonly #options: FaultOptions;
   /** The one that is lost now, with the sandboxes that it took along. */
-  #lost: { readonly node: WorldNode; readonly buried: readonly Launcher[]; readonly isOut: boolean } | undefined;
+  #lost: { readonly node: FixtureNode; readonly buried: readonly Launcher[]; readonly isOut: boolean } | undefined;
 
   constructor(options: FaultOptions) {
     this.#options = options;
@@ -46,35 +46,35 @@ export class Faults {
 
   async end(): Promise<void> {
     if (this.#lost !== undefined) await this.#return();
-    await this.#options.world.heal();
+    await this.#options.fixture.heal();
   }
 
   readonly #acts = {
     "kill the controller": async () => {
-      const { world, chance } = this.#options;
-      await world.killLeader();
+      const { fixture, chance } = this.#options;
+      await fixture.killLeader();
       // Now and then long enough for VMs to end and come back under the same name while nobody cleans up.
       await this.#while(chance.percent(40) ? 4000 : 300);
-      world.lead();
+      fixture.lead();
     },
     "kill a daemon": async () => {
-      const { world, chance } = this.#options;
-      const node = chance.pick(world.nodes.ready);
-      await world.nodes.kill(node);
+      const { fixture, chance } = this.#options;
+      const node = chance.pick(fixture.nodes.ready);
+      await fixture.nodes.kill(node);
       await this.#while(300);
-      await world.nodes.revive(node);
+      await fixture.nodes.revive(node);
     },
     "cut a daemon off": async () => {
-      const { line } = this.#options.chance.pick(this.#options.world.nodes.ready);
+      const { line } = this.#options.chance.pick(this.#options.fixture.nodes.ready);
       line.cut();
       await this.#while(400);
       line.heal();
     },
     "lose answers": async () => {
-      const { world, chance } = this.#options;
+      const { fixture, chance } = this.#options;
       const lines = [
-        ...world.nodes.ready.map(({ line }) => line),
-        ...(world.leader === undefined ? [] : [world.leader.line]),
+        ...fixture.nodes.ready.map(({ line }) => line),
+        ...(fixture.leader === undefined ? [] : [fixture.leader.line]),
       ];
       const line = chance.pick(lines);
       line.lossPercent = 30;
@@ -82,9 +82,9 @@ export class Faults {
       line.lossPercent = 0;
     },
     "bad watches": async () => {
-      Object.assign(this.#options.world.weather, { breakPercent: 10, delayMs: 60 });
+      Object.assign(this.#options.fixture.weather, { breakPercent: 10, delayMs: 60 });
       await this.#while(600);
-      Object.assign(this.#options.world.weather, { breakPercent: 0, delayMs: 0 });
+      Object.assign(this.#options.fixture.weather, { breakPercent: 0, delayMs: 0 });
     },
     "forget the history": async () => this.#options.compact?.(),
     "lose a node": () => this.#lose(),
@@ -96,37 +96,37 @@ export class Faults {
    * start elsewhere.
    */
   async #lose(): Promise<void> {
-    const { world, chance, actors, gate } = this.#options;
-    if (world.nodes.ready.length < 3) return;
+    const { fixture, chance, actors, gate } = this.#options;
+    if (fixture.nodes.ready.length < 3) return;
     await gate.alone(async () => {
-      const node = chance.pick(world.nodes.ready);
+      const node = chance.pick(fixture.nodes.ready);
       const isOut = chance.percent(50);
       node.isReady = false;
-      await world.nodes.kill(node);
-      await setReady(world.admin, node.name, "Unknown");
-      if (isOut) await setOutOfService(world.admin, node.name, true);
+      await fixture.nodes.kill(node);
+      await setReady(fixture.admin, node.name, "Unknown");
+      if (isOut) await setOutOfService(fixture.admin, node.name, true);
       const buried: Launcher[] = [];
       for (const actor of actors) {
         const { machine } = actor;
         if (machine === undefined) continue;
         buried.push(...(machine.instance?.launchers ?? []).filter((each) => each.node === node.name));
-        if (await losePods(world.kubevirt, machine, node.name, isOut)) actor.lost();
+        if (await losePods(fixture.kubevirt, machine, node.name, isOut)) actor.lost();
       }
       this.#lost = { node, buried, isOut };
     });
   }
 
   async #return(): Promise<void> {
-    const { world, gate } = this.#options;
+    const { fixture, gate } = this.#options;
     await gate.alone(async () => {
       if (this.#lost === undefined) return;
       const { node, buried, isOut } = this.#lost;
       this.#lost = undefined;
-      if (isOut) await setOutOfService(world.admin, node.name, false);
-      await setReady(world.admin, node.name, "True");
-      await world.nodes.revive(node);
+      if (isOut) await setOutOfService(fixture.admin, node.name, false);
+      await setReady(fixture.admin, node.name, "True");
+      await fixture.nodes.revive(node);
       node.isReady = true;
-      for (const launcher of buried) await world.kubevirt.virt.kubelet.bury(launcher);
+      for (const launcher of buried) await fixture.kubevirt.virt.kubelet.bury(launcher);
     });
   }
 

@@ -1,62 +1,62 @@
 // The nodes of a random world: a real daemon for each, on a line of its own, and what a runtime asks of it.
 import type { Transport } from "../../src/kube/transport/transport.ts";
-import { Rig, type RigOptions } from "../node/rig.ts";
+import { DaemonFixture, type DaemonFixtureOptions } from "../node/daemon-fixture.ts";
 import { podArgs, type Told } from "../node/shim.ts";
 import { Line } from "../slices/line.ts";
 import type { Cni } from "./kubevirt/kubelet.ts";
 import type { Port } from "./kubevirt/launcher.ts";
 
-export interface WorldNode {
+export interface FixtureNode {
   readonly name: string;
   readonly line: Line;
-  readonly rig: Rig;
+  readonly daemonFixture: DaemonFixture;
   /** Its daemon answers. */
   isUp: boolean;
   /** Its kubelet reports, and pods are put there. */
   isReady: boolean;
 }
 
-export class WorldNodes implements Cni {
+export class FixtureNodes implements Cni {
   /** Key: name. */
-  readonly #nodes = new Map<string, WorldNode>();
+  readonly #nodes = new Map<string, FixtureNode>();
   /** Key: namespace/name of the definition. What Multus hands to the plugin. */
   readonly configs = new Map<string, object>();
   /** Key: code and the beginning of the sentence, without names. How often an ADD was refused so. */
   readonly refusals = new Map<string, number>();
 
-  async join(name: string, transport: Transport, more: Partial<RigOptions> = {}): Promise<WorldNode> {
+  async join(name: string, transport: Transport, more: Partial<DaemonFixtureOptions> = {}): Promise<FixtureNode> {
     const line = new Line(transport);
-    const rig = await Rig.start({ ...more, transport: line.transport, node: name });
-    const node = { name, line, rig, isUp: true, isReady: true };
+    const daemonFixture = await DaemonFixture.start({ ...more, transport: line.transport, node: name });
+    const node = { name, line, daemonFixture, isUp: true, isReady: true };
     this.#nodes.set(name, node);
     return node;
   }
 
-  get all(): readonly WorldNode[] {
+  get all(): readonly FixtureNode[] {
     return [...this.#nodes.values()];
   }
 
-  get ready(): readonly WorldNode[] {
+  get ready(): readonly FixtureNode[] {
     return this.all.filter(({ isReady }) => isReady);
   }
 
   /** kill -9, as far as the server can tell: nothing of it arrives any more. */
-  async kill(node: WorldNode): Promise<void> {
+  async kill(node: FixtureNode): Promise<void> {
     node.isUp = false;
     node.line.cut();
-    await node.rig.stop();
+    await node.daemonFixture.stop();
   }
 
-  async revive(node: WorldNode): Promise<void> {
+  async revive(node: FixtureNode): Promise<void> {
     node.line.heal();
-    await node.rig.start();
+    await node.daemonFixture.start();
     node.isUp = true;
   }
 
   async close(): Promise<void> {
-    for (const { rig, line } of this.all) {
+    for (const { daemonFixture, line } of this.all) {
       line.heal();
-      await rig[Symbol.asyncDispose]();
+      await daemonFixture[Symbol.asyncDispose]();
     }
   }
 
@@ -92,6 +92,6 @@ export class WorldNodes implements Cni {
     if (!found.isUp) return Promise.reject(new Error(`the daemon of ${node} is dead`));
     const args = podArgs(namespace, pod, podUid);
     const netns = `/run/netns/${container}`;
-    return found.rig.ask({ command, container, netns, interfaceName: element.interface, args, config });
+    return found.daemonFixture.ask({ command, container, netns, interfaceName: element.interface, args, config });
   }
 }

@@ -4,11 +4,11 @@ import type { Change } from "./checker-record.ts";
 import { Checker } from "./checker.ts";
 import { Actor, waiting } from "./random-actor.ts";
 import { Faults } from "./random-faults.ts";
+import { RandomFixture } from "./random-fixture.ts";
 import { Gate } from "./random-gate.ts";
 import { leftOver, untold } from "./random-rest.ts";
 import { Chance } from "./random-source.ts";
 import { Stake } from "./random-stake.ts";
-import { RandomWorld } from "./random-world.ts";
 
 export interface RunOptions {
   readonly transport: Transport;
@@ -53,11 +53,17 @@ const defaultPatienceMs = 240_000;
 export async function run(options: RunOptions): Promise<Verdict> {
   const { transport, lineOf, seed, steps, number, compact, without = [], patienceMs = defaultPatienceMs } = options;
   const chance = new Chance(seed);
-  const world = await RandomWorld.open({ transport, ...(lineOf && { lineOf }), chance, name: `w${number}`, number });
+  const fixture = await RandomFixture.open({
+    transport,
+    ...(lineOf && { lineOf }),
+    chance,
+    name: `w${number}`,
+    number,
+  });
   const gate = new Gate();
-  const actors = makeActors(world, chance);
-  const stakes = makeStakes(world, chance);
-  const faults = new Faults({ world, chance: chance.branch(), actors, gate, compact });
+  const actors = makeActors(fixture, chance);
+  const stakes = makeStakes(fixture, chance);
+  const faults = new Faults({ fixture, chance: chance.branch(), actors, gate, compact });
   const tally = new Tally(steps);
   try {
     const busy = [...actors, ...stakes].filter((_, index) => !without.includes(users[index]!));
@@ -66,45 +72,45 @@ export async function run(options: RunOptions): Promise<Verdict> {
     await Promise.all([...works, ...disturbed]);
     await faults.end();
     for (const actor of actors) await actor.settle(patienceMs);
-    const rest = { client: world.admin, timeoutMs: patienceMs };
+    const rest = { client: fixture.admin, timeoutMs: patienceMs };
     const dumb = await untold(
       actors.flatMap(({ machine }) => machine ?? []),
       rest,
     );
     for (const each of [...actors, ...stakes]) await each.end();
-    await world.kubevirt.virt.kubelet.settle();
+    await fixture.kubevirt.virt.kubelet.settle();
     const left = await leftOver(rest);
-    const changes = await world.record.whole();
+    const changes = await fixture.record.whole();
     const checker = new Checker();
     for (const change of changes) checker.see(change);
     const broken = checker.violations.map(({ message }) => message);
     const errors = [...actors, ...stakes].flatMap((each) => each.errors.map(String));
     const found = [...broken, ...dumb, ...left, ...checker.remains(), ...errors];
-    return { done: tally.done, refusals: world.nodes.refusals, steps: tally.steps, changes, faults: found };
+    return { done: tally.done, refusals: fixture.nodes.refusals, steps: tally.steps, changes, faults: found };
   } finally {
-    await world.close();
+    await fixture.close();
   }
 }
 
-function makeActors(world: RandomWorld, chance: Chance): Actor[] {
+function makeActors(fixture: RandomFixture, chance: Chance): Actor[] {
   let macs = 0;
   const freshMac = () => `02:00:00:00:${hex((macs += 1) >> 8)}:${hex(macs & 255)}`;
   return Array.from({ length: actorCount }, (_, index) => {
-    const namespace = world.namespaces[index % 2] ?? "";
-    const shared = world.definitions.map((each) =>
+    const namespace = fixture.namespaces[index % 2] ?? "";
+    const shared = fixture.definitions.map((each) =>
       each.namespace === namespace ? each.name : `${each.namespace}/${each.name}`,
     );
     // Two of them read like one with a network's name behind it.
     const name = index % 4 === 2 ? `vm.${index}` : `vm-${index}`;
-    const { admin: client, kubevirt } = world;
+    const { admin: client, kubevirt } = fixture;
     return new Actor({ client, kubevirt, chance: chance.branch(), namespace, name, definitions: shared, freshMac });
   });
 }
 
-function makeStakes(world: RandomWorld, chance: Chance): Stake[] {
-  return world.definitions.slice(0, stakeCount).map(({ namespace, name: definition, network }) => {
-    const { admin: client, kubevirt } = world;
-    const nodes = () => world.nodes.ready.map(({ name }) => name);
+function makeStakes(fixture: RandomFixture, chance: Chance): Stake[] {
+  return fixture.definitions.slice(0, stakeCount).map(({ namespace, name: definition, network }) => {
+    const { admin: client, kubevirt } = fixture;
+    const nodes = () => fixture.nodes.ready.map(({ name }) => name);
     const common = { client, kubelet: kubevirt.virt.kubelet, chance: chance.branch(), nodes };
     return new Stake({ ...common, namespace, name: "stake", definition, network });
   });

@@ -7,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport/transport.ts";
-import type { Server } from "../node/world.ts";
+import type { Server } from "../node/fixture.ts";
+import { prepare } from "./random-fixture.ts";
 import { run, type RunOptions, users, type Verdict } from "./random-run.ts";
 import { Schedule } from "./random-schedule.ts";
 import { shrink, type Trial } from "./random-shrink.ts";
-import { prepare } from "./random-world.ts";
 
 export interface RandomServer extends Server {
   readonly compact?: () => void;

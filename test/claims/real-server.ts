@@ -4,7 +4,7 @@ import { claimDefinition } from "../../src/claims/crd.ts";
 import { connect } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { cluster } from "../lab/start.ts";
-import type { Server } from "../node/world.ts";
+import type { Server } from "../node/fixture.ts";
 import { kubevirtCrds } from "./kubevirt/crds.ts";
 
 export async function realServer(): Promise<Server> {

@@ -16,7 +16,7 @@ import { defineResource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { until } from "../lab/wait.ts";
 
-export interface SetupGround {
+export interface SetupFixture {
   readonly client: KubeClient;
   stop(): Promise<void>;
 }
@@ -37,16 +37,16 @@ function written({ metadata, spec }: ClaimDefinition) {
   return { uid, generation, labels, annotations, spec };
 }
 
-export function setupStories(server: string, open: () => Promise<SetupGround>, startMs: number): void {
+export function setupStories(server: string, open: () => Promise<SetupFixture>, startMs: number): void {
   describe(`claims on ${server}`, { timeout: 120_000 }, () => {
-    let ground: SetupGround;
-    beforeAll(async () => void (ground = await open()), startMs);
-    afterAll(() => ground?.stop(), 60_000);
-    const install = (dryRun = false) => installClaimDefinition({ client: ground.client, dryRun, signal });
-    const there = () => ground.client.get(definitions, at);
+    let fixture: SetupFixture;
+    beforeAll(async () => void (fixture = await open()), startMs);
+    afterAll(() => fixture?.stop(), 60_000);
+    const install = (dryRun = false) => installClaimDefinition({ client: fixture.client, dryRun, signal });
+    const there = () => fixture.client.get(definitions, at);
     /** Takes the kind away, and waits until it is. */
     const absent = async () => {
-      await ground.client.delete(definitions, at).catch((error: unknown) => {
+      await fixture.client.delete(definitions, at).catch((error: unknown) => {
         if (!isApiError(error, "not-found")) throw error;
       });
       await until(
@@ -61,7 +61,7 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
       );
     };
     const served = () =>
-      until(async () => (await ground.client.list(ipamClaims, {}), true), { what: "the kind being served" });
+      until(async () => (await fixture.client.list(ipamClaims, {}), true), { what: "the kind being served" });
 
     describe("the kind", () => {
       test("is made where there is none, and left alone the second time; a dry run writes nothing", async () => {
@@ -74,16 +74,16 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
         expect((await install()).kind).toBe("keep");
         expect(written(await there())).toEqual(before);
         const spec = { network: "blue", interface: "" };
-        const made = await ground.client.create(ipamClaims, { metadata: { namespace: "default", name: "a" }, spec });
+        const made = await fixture.client.create(ipamClaims, { metadata: { namespace: "default", name: "a" }, spec });
         const status = { ips: ["10.0.0.7/24"], ownerPod: { name: "p" } };
         const patch = { type: "merge", body: { spec: { network: "red" }, status } } as const;
-        const told = await ground.client.patch(ipamClaims, { namespace: "default", name: "a" }, patch, {
+        const told = await fixture.client.patch(ipamClaims, { namespace: "default", name: "a" }, patch, {
           subresource: "status",
         });
         // Whoever may write the status only, as a node's daemon, changes nothing else.
         expect([told.spec.network, told.status?.ips]).toEqual(["blue", ["10.0.0.7/24"]]);
         expect(made.metadata.uid).toBe(told.metadata.uid);
-        await ground.client.delete(ipamClaims, { namespace: "default", name: "a" });
+        await fixture.client.delete(ipamClaims, { namespace: "default", name: "a" });
       });
 
       test("a newer one that somebody else put there stays, and so do its fields", async () => {
@@ -95,7 +95,7 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
           { ...version!, storage: false },
           { ...version!, name: "v2" },
         ];
-        await ground.client.create(definitions, newer);
+        await fixture.client.create(definitions, newer);
         await served();
         const before = await there();
         expect(await install()).toMatchObject({ kind: "keep" });
@@ -110,7 +110,7 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
         earlier.metadata = { name: at.name, annotations: { [crdRevisionAnnotation]: "0", team: "network" } };
         const [version] = earlier.spec.versions as unknown as { additionalPrinterColumns?: unknown[] }[];
         version!.additionalPrinterColumns = [];
-        await ground.client.create(definitions, earlier);
+        await fixture.client.create(definitions, earlier);
         await served();
         expect(await install(true)).toMatchObject({ kind: "replace" });
         expect(await install()).toMatchObject({ kind: "replace" });
@@ -118,7 +118,7 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
         expect(metadata.annotations).toMatchObject({ team: "network", [crdRevisionAnnotation]: "1" });
         expect(JSON.stringify(spec)).toContain("ownerPod.name");
         const body = { metadata: { annotations: { [crdRevisionAnnotation]: "99" } } };
-        await ground.client.patch(definitions, at, { type: "merge", body });
+        await fixture.client.patch(definitions, at, { type: "merge", body });
         expect(await install()).toMatchObject({ kind: "keep" });
         expect((await there()).metadata.annotations?.[crdRevisionAnnotation]).toBe("99");
       });
@@ -134,13 +134,13 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
     describe("letting go", () => {
       const lease = { namespace: "kube-system", name: "holdfast-controller" };
       const claim = (name: string, finalizers: string[]) =>
-        ground.client.create(ipamClaims, {
+        fixture.client.create(ipamClaims, {
           metadata: { namespace: "default", name, finalizers, annotations: { "holdfast.io/claim-owner": "vm" } },
           spec: { network: "blue", interface: "" },
         });
       const finalizersOf = async () =>
         Object.fromEntries(
-          (await ground.client.list(ipamClaims, {})).items.map(({ metadata }) => [
+          (await fixture.client.list(ipamClaims, {})).items.map(({ metadata }) => [
             metadata.name,
             metadata.finalizers ?? [],
           ]),
@@ -149,7 +149,7 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
         const said: string[] = [];
         const clock = new ManualClock();
         const done = releaseFinalizers({
-          client: ground.client,
+          client: fixture.client,
           clock,
           systemNamespace: "kube-system",
           leaderLease: "holdfast-controller",
@@ -180,10 +180,10 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
         await claim("vm4.a", [claimFinalizer]);
         const status = { ips: ["10.0.0.7/24"] };
         const patch = { type: "merge", body: { status } } as const;
-        await ground.client.patch(ipamClaims, { namespace: "default", name: "vm1.a" }, patch, {
+        await fixture.client.patch(ipamClaims, { namespace: "default", name: "vm1.a" }, patch, {
           subresource: "status",
         });
-        await ground.client.delete(ipamClaims, { namespace: "default", name: "vm4.a" });
+        await fixture.client.delete(ipamClaims, { namespace: "default", name: "vm4.a" });
 
         const dry = release({ dryRun: true });
         expect(await dry.done).toBe(0);
@@ -197,14 +197,14 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
         await expect(release({ isConfirmed: false }).done).rejects.toMatchObject({ code: "not-confirmed" });
         expect(Object.keys(await finalizersOf())).toHaveLength(4);
 
-        await ground.client.create(leases, { metadata: lease, spec: { holderIdentity: "" } });
+        await fixture.client.create(leases, { metadata: lease, spec: { holderIdentity: "" } });
         expect(await release().done).toBe(3);
         expect(await finalizersOf()).toEqual({
           "vm1.a": [],
           "vm2.a": ["kubevirt.io/persistent-ipam"],
           "vm3.a": ["example.com/backup"],
         });
-        const kept = await ground.client.get(ipamClaims, { namespace: "default", name: "vm1.a" });
+        const kept = await fixture.client.get(ipamClaims, { namespace: "default", name: "vm1.a" });
         expect([kept.metadata.uid, kept.status?.ips]).toEqual([ours.metadata.uid, ["10.0.0.7/24"]]);
         expect(kept.metadata.annotations).toEqual({ "holdfast.io/claim-owner": "vm" });
         expect(await release().done).toBe(0);
@@ -213,7 +213,7 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
       test("refuses while a controller leads; a lease that its holder left behind does not count", async () => {
         await claim("vm5.a", [claimFinalizer]);
         const renew = (renewTime: string) =>
-          ground.client.patch(leases, lease, { type: "merge", body: { spec: { holderIdentity: "c-1", renewTime } } });
+          fixture.client.patch(leases, lease, { type: "merge", body: { spec: { holderIdentity: "c-1", renewTime } } });
         await renew("2026-01-01T00:00:00.000000Z");
         const refused = release();
         await until(async () => refused.said.some((line) => line.startsWith("Watching Lease")), { what: "the watch" });

@@ -7,16 +7,16 @@ import type { Transport } from "../../src/kube/transport/transport.ts";
 import { claims } from "./claim-objects.ts";
 import { unplug } from "./kubevirt/hotplug.ts";
 import { networksAnnotation, pods } from "./kubevirt/objects.ts";
-import { prepare } from "./random-world.ts";
+import { prepare } from "./random-fixture.ts";
+import type { StoryFixture } from "./stories/fixture.ts";
 import { addressesOf } from "./stories/sight.ts";
 import { play } from "./stories/suite.ts";
 import { withWebhooks } from "./stories/webhooks.ts";
-import type { StoryWorld } from "./stories/world.ts";
 
 const two = { nics: ["blue", "green"].map((name) => ({ name, definition: "blue" })) };
 
 /** A world of the controller's own account, and somebody else. */
-async function withTenant(story: (world: StoryWorld, tenant: KubeClient) => Promise<void>): Promise<void> {
+async function withTenant(story: (fixture: StoryFixture, tenant: KubeClient) => Promise<void>): Promise<void> {
   const api = openApi({ path: ":memory:" });
   const as =
     (username: string): Transport =>
@@ -26,8 +26,8 @@ async function withTenant(story: (world: StoryWorld, tenant: KubeClient) => Prom
     await prepare(new KubeClient({ transport: api.transport }));
     const transport = as("system:serviceaccount:kube-system:holdfast-controller");
     const tenant = new KubeClient({ transport: as("tenant") });
-    await play({ transport, name: "shop", number: 9 }, (world) =>
-      withWebhooks(world, tenant, () => story(world, tenant)),
+    await play({ transport, name: "shop", number: 9 }, (fixture) =>
+      withWebhooks(fixture, tenant, () => story(fixture, tenant)),
     );
   } finally {
     api.close();
@@ -36,36 +36,36 @@ async function withTenant(story: (world: StoryWorld, tenant: KubeClient) => Prom
 
 describe("rows of validation", { timeout: 240_000 }, () => {
   it("user deletes the claim, VM alive / BOUND, RSVD: refused, but where the NIC is absent or the VM is being deleted", async () => {
-    await withTenant(async (world, tenant) => {
+    await withTenant(async (fixture, tenant) => {
       const removal = (name: string) =>
-        tenant.delete(claims, { namespace: world.namespace, name }).then(
+        tenant.delete(claims, { namespace: fixture.namespace, name }).then(
           () => "deleted",
           (error: unknown) => (error as Error).message,
         );
-      const machine = await world.started("vm1", two);
+      const machine = await fixture.started("vm1", two);
       const first = addressesOf(machine);
       expect(await removal("vm1.blue")).toContain("VirtualMachine shop/vm1");
-      expect((await world.look(machine)).state).toBe("BOUND");
-      await world.kubevirt.stop(machine);
-      await world.is(machine, "RSVD");
+      expect((await fixture.look(machine)).state).toBe("BOUND");
+      await fixture.kubevirt.stop(machine);
+      await fixture.is(machine, "RSVD");
       expect(await removal("vm1.blue")).toContain("VirtualMachine shop/vm1");
-      expect((await world.look(machine)).state).toBe("RSVD");
-      expect(await world.kubevirt.start(machine)).toBe(true);
+      expect((await fixture.look(machine)).state).toBe("RSVD");
+      expect(await fixture.kubevirt.start(machine)).toBe(true);
       expect(addressesOf(machine)).toEqual(first);
       // The launcher's elements carry the references that the webhook wrote: other CNIs read nothing else.
-      const pod = await world.admin.get(pods, machine.instance!.active.at);
+      const pod = await fixture.admin.get(pods, machine.instance!.active.at);
       expect(pod.metadata.annotations?.[networksAnnotation]).toContain('"ipam-claim-reference":"vm1.green"');
 
-      const migration = await unplug(world.kubevirt, machine, "green", "by migration");
-      await world.is(machine, "DETACH", "green");
+      const migration = await unplug(fixture.kubevirt, machine, "green", "by migration");
+      await fixture.is(machine, "DETACH", "green");
       expect(await removal("vm1.green")).toBe("deleted");
-      await world.is(machine, "TERM", "green");
+      await fixture.is(machine, "TERM", "green");
       await migration!.abort();
       let said = "";
-      world.at("VMI deleting", async () => void (said = await removal("vm1.blue")));
-      await world.kubevirt.delete(machine);
+      fixture.at("VMI deleting", async () => void (said = await removal("vm1.blue")));
+      await fixture.kubevirt.delete(machine);
       expect(said).toBe("deleted");
-      await world.is(machine, "NONE");
+      await fixture.is(machine, "NONE");
     });
   });
 });

@@ -5,14 +5,14 @@ import { overrideAnnotation } from "../../src/api/claims/claim-marks.ts";
 import { ipamClaims, namespaces, type StoredClaim } from "../../src/cluster/resources.ts";
 import { until } from "../lab/wait.ts";
 import { unplug } from "./kubevirt/hotplug.ts";
-import { scenes } from "./webhook-scenes.ts";
-import { claimOf, type Stage } from "./webhook-stage.ts";
+import { scenes } from "./webhook-cases.ts";
+import { claimOf, type Fixture } from "./webhook-fixture.ts";
 
-export function deletionStories(open: () => Stage): void {
+export function deletionStories(open: () => Fixture): void {
   const { machineOn, claimFor, nameOf, letGo, isGone } = scenes(open);
   describe("deleting claims", () => {
     const remove = (who: "tenant" | "admin", claim: StoredClaim) =>
-      open().ground[who].delete(ipamClaims, nameOf(claim));
+      open().server[who].delete(ipamClaims, nameOf(claim));
 
     test("of a VM that lives, running or stopped: refused; where its NIC has gone: not", async () => {
       const namespace = await open().namespace();
@@ -21,7 +21,7 @@ export function deletionStories(open: () => Stage): void {
       await expect(remove("tenant", claim)).rejects.toThrow(`VirtualMachine ${namespace}/vm1 (network a)`);
       await open().kubevirt.stop(machine);
       await expect(remove("admin", claim)).rejects.toThrow("network a");
-      await expect(open().ground.tenant.deleteCollection(ipamClaims, { namespace })).rejects.toThrow("network a");
+      await expect(open().server.tenant.deleteCollection(ipamClaims, { namespace })).rejects.toThrow("network a");
       await unplug(open().kubevirt, machine, "a", "in place");
       await remove("tenant", claim);
       await letGo(claim);
@@ -33,14 +33,14 @@ export function deletionStories(open: () => Stage): void {
       const machine = await machineOn(namespace, ["a=blue"]);
       const claim = await claimFor(machine, "a");
       const say = (text: string) =>
-        open().ground.tenant.patch(ipamClaims, nameOf(claim), {
+        open().server.tenant.patch(ipamClaims, nameOf(claim), {
           type: "merge",
           body: { metadata: { annotations: { [overrideAnnotation]: text } } },
         });
       await say("something else");
       await expect(remove("admin", claim)).rejects.toThrow("network a");
       await say("delete: a test");
-      if (open().ground.hasRights) await expect(remove("tenant", claim)).rejects.toThrow("network a");
+      if (open().server.hasRights) await expect(remove("tenant", claim)).rejects.toThrow("network a");
       await remove("admin", claim);
       await letGo(claim);
     });
@@ -67,7 +67,7 @@ export function deletionStories(open: () => Stage): void {
       const claim = await claimFor(machine, "a");
       // Pods end first, and the rest is deleted when they have: there is no kubelet here to end one.
       await open().kubevirt.stop(machine);
-      await open().ground.admin.delete(namespaces, { name: namespace });
+      await open().server.admin.delete(namespaces, { name: namespace });
       await until(async () => (await open().claim(namespace, "vm1.a")).metadata.deletionTimestamp !== undefined, {
         what: "the claim being deleted with its namespace",
       });
@@ -77,7 +77,7 @@ export function deletionStories(open: () => Stage): void {
 
     test("made by hand: its owner's to delete", async () => {
       const namespace = await open().namespace();
-      const made = await open().ground.tenant.create(ipamClaims, claimOf(namespace, "hand", `blue-${namespace}`));
+      const made = await open().server.tenant.create(ipamClaims, claimOf(namespace, "hand", `blue-${namespace}`));
       await remove("tenant", made);
       expect(await isGone(made)).toBe(true);
     });

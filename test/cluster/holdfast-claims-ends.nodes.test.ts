@@ -7,15 +7,15 @@ import { claims } from "../claims/claim-objects.ts";
 import { remove } from "../claims/kubevirt/edit.ts";
 import { createPod, refusalOf, removePod, runningPod } from "../lab/holdfast/networks.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
-import { blue, ClaimGround, namespace, ports, statusOf, storyMs } from "./claim-ground.ts";
-import { ipsOf } from "./slice-ground.ts";
+import { blue, ClaimFixture, namespace, ports, statusOf, storyMs } from "./claim-fixture.ts";
+import { ipsOf } from "./slice-fixture.ts";
 
-let ground: ClaimGround;
+let fixture: ClaimFixture;
 beforeAll(async () => {
-  ground = await ClaimGround.open();
+  fixture = await ClaimFixture.open();
 }, coldStartTimeoutMs);
-afterAll(() => ground?.close());
-beforeEach(() => onTestFailed(() => console.error(ground.holdfast.lastWords())));
+afterAll(() => fixture?.close());
+beforeEach(() => onTestFailed(() => console.error(fixture.holdfast.lastWords())));
 
 const finalizer = "holdfast.io/persistent-ip";
 
@@ -23,33 +23,33 @@ test.for(["Background", "Foreground"] as const)(
   "a VM that runs is deleted in the %s: held while its pod lives, then released, and not for who comes next under its name",
   { timeout: storyMs },
   async (policy) => {
-    const { kubevirt, kubelet } = ground;
+    const { kubevirt, kubelet } = fixture;
     const name = policy.toLowerCase();
-    const machine = await ground.machine(name);
-    const address = await ground.start(machine, "node1");
-    const before = await ground.claimIs(`${name}.blue`, "made");
+    const machine = await fixture.machine(name);
+    const address = await fixture.start(machine, "node1");
+    const before = await fixture.claimIs(`${name}.blue`, "made");
     const launcher = machine.instance!.active;
     await kubelet.linger(launcher);
     const deleting = kubevirt.delete(machine, policy);
     // The guest takes its time to shut down: nothing is free before.
-    await ground.podIs(launcher, "told to end", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    await fixture.podIs(launcher, "told to end", ({ metadata }) => metadata.deletionTimestamp !== undefined);
     if (policy === "Foreground")
-      await ground.claimIs(`${name}.blue`, "deleting", ({ metadata }) => metadata.deletionTimestamp !== undefined);
-    expect(await ground.hold(address)).toMatchObject({ owner: { kind: "claim", uid: before.metadata.uid } });
-    await ground.kernelsAre(address, "node1");
+      await fixture.claimIs(`${name}.blue`, "deleting", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    expect(await fixture.hold(address)).toMatchObject({ owner: { kind: "claim", uid: before.metadata.uid } });
+    await fixture.kernelsAre(address, "node1");
     await kubelet.bury(launcher);
     await deleting;
-    await ground.claimGoes(`${name}.blue`);
-    await ground.released(address);
-    await ground.kernelsAre(address);
+    await fixture.claimGoes(`${name}.blue`);
+    await fixture.released(address);
+    await fixture.kernelsAre(address);
 
-    const again = await ground.machine(name);
-    expect(await ground.start(again, "node1")).not.toBe(address);
-    const after = await ground.claimIs(`${name}.blue`, "made anew");
+    const again = await fixture.machine(name);
+    expect(await fixture.start(again, "node1")).not.toBe(address);
+    const after = await fixture.claimIs(`${name}.blue`, "made anew");
     expect(after.metadata.uid).not.toBe(before.metadata.uid);
     expect(after.metadata.ownerReferences).toMatchObject([{ uid: again.vmUid }]);
     await kubevirt.delete(again, policy);
-    await ground.claimGoes(`${name}.blue`);
+    await fixture.claimGoes(`${name}.blue`);
   },
 );
 
@@ -57,26 +57,26 @@ test(
   "a VM is deleted and leaves its VMI: the pod keeps the address, and a VM that adopts it has it",
   { timeout: storyMs },
   async () => {
-    const { kubevirt } = ground;
-    const machine = await ground.machine("orphan");
-    const address = await ground.start(machine, "node2");
+    const { kubevirt } = fixture;
+    const machine = await fixture.machine("orphan");
+    const address = await fixture.start(machine, "node2");
     const launcher = machine.instance!.active;
     const vmi = machine.instance!.uid;
-    const { uid } = (await ground.claimIs("orphan.blue", "made")).metadata;
+    const { uid } = (await fixture.claimIs("orphan.blue", "made")).metadata;
     await kubevirt.delete(machine, "Orphan");
     const isOf = (owner: string | undefined) => (claim: { metadata: { ownerReferences?: { uid: string }[] } }) =>
       claim.metadata.ownerReferences?.[0]?.uid === owner;
-    const orphaned = await ground.claimIs("orphan.blue", "the VMI's", isOf(vmi));
+    const orphaned = await fixture.claimIs("orphan.blue", "the VMI's", isOf(vmi));
     expect(orphaned.metadata).toMatchObject({ uid, finalizers: [finalizer] });
     const adopter = await kubevirt.create({ namespace, name: "orphan", nics: [blue] }, machine);
-    await ground.claimIs("orphan.blue", "the new VM's", isOf(adopter.vmUid));
-    await ground.usersAre(address, "orphan.blue", launcher);
-    expect(await ground.inside(launcher, "ip", "-o", "addr", "show", "dev", ports.blue)).toContain(` ${address}/24 `);
+    await fixture.claimIs("orphan.blue", "the new VM's", isOf(adopter.vmUid));
+    await fixture.usersAre(address, "orphan.blue", launcher);
+    expect(await fixture.inside(launcher, "ip", "-o", "addr", "show", "dev", ports.blue)).toContain(` ${address}/24 `);
     await kubevirt.stop(adopter);
-    expect(await ground.start(adopter, "node3")).toBe(address);
+    expect(await fixture.start(adopter, "node3")).toBe(address);
     await kubevirt.delete(adopter);
-    await ground.claimGoes("orphan.blue");
-    await ground.released(address);
+    await fixture.claimGoes("orphan.blue");
+    await fixture.released(address);
   },
 );
 
@@ -84,28 +84,28 @@ test(
   "a launcher is force-deleted: the next one on the same node has the address before the old sandbox's DEL",
   { timeout: storyMs },
   async () => {
-    const { kubevirt, kubelet } = ground;
-    const machine = await ground.machine("forced");
-    const address = await ground.start(machine, "node1");
+    const { kubevirt, kubelet } = fixture;
+    const machine = await fixture.machine("forced");
+    const address = await fixture.start(machine, "node1");
     const old = machine.instance!.active;
-    const [oldSandbox] = await ground.kernels(address);
+    const [oldSandbox] = await fixture.kernels(address);
     await kubelet.vanish(old);
-    ground.nextNode = "node1";
+    fixture.nextNode = "node1";
     expect(await kubevirt.crash(machine)).toBe(true);
     const launcher = machine.instance!.active;
     expect(launcher.name).not.toBe(old.name);
-    expect(ground.addressOf(launcher)).toBe(address);
+    expect(fixture.addressOf(launcher)).toBe(address);
     // Both are in the kernel: no DEL has come yet.
-    const both = await ground.kernels(address);
+    const both = await fixture.kernels(address);
     expect(both).toHaveLength(2);
     expect(both).toContain(oldSandbox);
     await kubelet.bury(old);
-    await ground.kernelsAre(address, "node1");
-    expect(await ground.kernels(address)).not.toContain(oldSandbox);
-    await ground.usersAre(address, "forced.blue", launcher);
-    expect(await ground.inside(launcher, "ip", "-o", "addr", "show", "dev", ports.blue)).toContain(` ${address}/24 `);
+    await fixture.kernelsAre(address, "node1");
+    expect(await fixture.kernels(address)).not.toContain(oldSandbox);
+    await fixture.usersAre(address, "forced.blue", launcher);
+    expect(await fixture.inside(launcher, "ip", "-o", "addr", "show", "dev", ports.blue)).toContain(` ${address}/24 `);
     await kubevirt.delete(machine);
-    await ground.claimGoes("forced.blue");
+    await fixture.claimGoes("forced.blue");
   },
 );
 
@@ -113,45 +113,45 @@ test(
   "the controller is dead: what has an address keeps it through stop, start and migration",
   { timeout: storyMs },
   async () => {
-    const { kubevirt, holdfast } = ground;
-    const keeper = await ground.machine("keeper");
-    const kept = await ground.start(keeper, "node1");
-    const machine = await ground.machine("reborn");
-    const address = await ground.start(machine, "node1");
-    const { uid } = (await ground.claimIs("reborn.blue", "made")).metadata;
+    const { kubevirt, holdfast } = fixture;
+    const keeper = await fixture.machine("keeper");
+    const kept = await fixture.start(keeper, "node1");
+    const machine = await fixture.machine("reborn");
+    const address = await fixture.start(machine, "node1");
+    const { uid } = (await fixture.claimIs("reborn.blue", "made")).metadata;
     await holdfast.controller.kill();
 
     await kubevirt.stop(keeper);
-    await ground.kernelsAre(kept);
-    expect(await ground.start(keeper, "node2")).toBe(kept);
+    await fixture.kernelsAre(kept);
+    expect(await fixture.start(keeper, "node2")).toBe(kept);
     const migration = await kubevirt.migrate(keeper, { node: "node3" });
     expect(await migration.handOver()).toBe(true);
-    await ground.kernelsAre(kept, "node2", "node3");
+    await fixture.kernelsAre(kept, "node2", "node3");
 
     // One is deleted and made anew: it waits for a claim of its own, and nobody has the old address meanwhile.
     await kubevirt.delete(machine);
-    await ground.kernelsAre(address);
-    const again = await ground.machine("reborn");
-    const starting = ground.start(again, "node1");
-    await ground.podIs(await ground.launcherOf(again), "on its node", ({ spec }) => spec?.nodeName === "node1");
-    expect(await ground.hold(address)).toMatchObject({ owner: { kind: "claim", uid } });
+    await fixture.kernelsAre(address);
+    const again = await fixture.machine("reborn");
+    const starting = fixture.start(again, "node1");
+    await fixture.podIs(await fixture.launcherOf(again), "on its node", ({ spec }) => spec?.nodeName === "node1");
+    expect(await fixture.hold(address)).toMatchObject({ owner: { kind: "claim", uid } });
     await holdfast.controller.start();
     expect(await starting).not.toBe(address);
-    const claim = await ground.claimIs("reborn.blue", "another", ({ metadata }) => metadata.uid !== uid);
+    const claim = await fixture.claimIs("reborn.blue", "another", ({ metadata }) => metadata.uid !== uid);
     expect(claim.metadata.ownerReferences).toMatchObject([{ uid: again.vmUid }]);
-    await ground.released(address);
+    await fixture.released(address);
 
     // The leader finds the migration as it is, and takes out whoever has ended.
-    await ground.kernelsAre(kept, "node2", "node3");
+    await fixture.kernelsAre(kept, "node2", "node3");
     await migration.succeed();
-    await ground.usersAre(kept, "keeper.blue", migration.target);
+    await fixture.usersAre(kept, "keeper.blue", migration.target);
     for (const each of [again, keeper]) await kubevirt.delete(each);
-    for (const name of ["reborn.blue", "keeper.blue"]) await ground.claimGoes(name);
+    for (const name of ["reborn.blue", "keeper.blue"]) await fixture.claimGoes(name);
   },
 );
 
 test("a claim made by hand and a plain pod, with kubectl alone", { timeout: storyMs }, async () => {
-  const { lab } = ground;
+  const { lab } = fixture;
   const stake = {
     apiVersion: "k8s.cni.cncf.io/v1alpha1",
     kind: "IPAMClaim",
@@ -162,19 +162,19 @@ test("a claim made by hand and a plain pod, with kubectl alone", { timeout: stor
   const networks = JSON.stringify([{ name: "blue", namespace, "ipam-claim-reference": "stake" }]);
   await createPod(lab, "staked", networks, { node: "node1" });
   const [address = ""] = ipsOf(await runningPod(lab, "staked"), "blue");
-  const used = await ground.claimIs("stake", "used", (claim) => statusOf(claim).ownerPod?.name === "staked");
+  const used = await fixture.claimIs("stake", "used", (claim) => statusOf(claim).ownerPod?.name === "staked");
   expect(statusOf(used)).toMatchObject({
     ips: [`${address}/24`],
     conditions: [{ type: "IPsAllocated", status: "True" }],
   });
-  await ground.claimIs(
+  await fixture.claimIs(
     "stake",
     "kept while it is used",
     ({ metadata }) => metadata.finalizers?.includes(finalizer) ?? false,
   );
   await createPod(lab, "second", networks, { node: "node2" });
   expect(await refusalOf(lab, "second", "stake")).toContain("staked");
-  expect(await ground.event("stake", "InUse")).toContain("second");
+  expect(await fixture.event("stake", "InUse")).toContain("second");
   const described = await lab.kubectl(["describe", "ipamclaim", "stake"]);
   expect(described).toMatch(/Warning +InUse .*second/);
   expect(described).toMatch(/Reason: +InUse/);
@@ -182,7 +182,7 @@ test("a claim made by hand and a plain pod, with kubectl alone", { timeout: stor
 
   await removePod(lab, "staked");
   expect(ipsOf(await runningPod(lab, "second"), "blue")).toEqual([address]);
-  await ground.kernelsAre(address, "node2");
+  await fixture.kernelsAre(address, "node2");
   const seen = await lab.kubectl([
     "get",
     "ipamclaims",
@@ -191,13 +191,13 @@ test("a claim made by hand and a plain pod, with kubectl alone", { timeout: stor
   ]);
   expect(seen).toBe(`${address}/24 second`);
   await removePod(lab, "second");
-  expect(await ground.hold(address)).toMatchObject({ owner: { kind: "claim", name: "stake" } });
-  await remove(ground.client, claims, { namespace, name: "stake" });
-  await ground.claimGoes("stake");
-  await ground.released(address);
+  expect(await fixture.hold(address)).toMatchObject({ owner: { kind: "claim", name: "stake" } });
+  await remove(fixture.client, claims, { namespace, name: "stake" });
+  await fixture.claimGoes("stake");
+  await fixture.released(address);
 });
 
 test("at the end nothing is held, and `check` finds nothing", { timeout: storyMs }, async () => {
-  await ground.nothingHeld();
-  await ground.holdfast.waitClean();
+  await fixture.nothingHeld();
+  await fixture.holdfast.waitClean();
 });

@@ -6,66 +6,66 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vit
 import { losePods, setOutOfService } from "../claims/kubevirt/nodes.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
-import { ClaimGround, ports, statusOf, storyMs } from "./claim-ground.ts";
+import { ClaimFixture, ports, statusOf, storyMs } from "./claim-fixture.ts";
 
-let ground: ClaimGround;
+let fixture: ClaimFixture;
 beforeAll(async () => {
-  ground = await ClaimGround.open();
+  fixture = await ClaimFixture.open();
 }, coldStartTimeoutMs);
-afterAll(() => ground?.close());
-beforeEach(() => onTestFailed(() => console.error(ground.holdfast.lastWords())));
+afterAll(() => fixture?.close());
+beforeEach(() => onTestFailed(() => console.error(fixture.holdfast.lastWords())));
 
 test(
   "a lost node: the VM has its address elsewhere, and the old sandbox is fenced when the daemon returns",
   { timeout: 2 * storyMs },
   async () => {
-    const { kubevirt, holdfast } = ground;
-    const node = ground.node("node3");
-    const machine = await ground.machine("lost");
-    const address = await ground.start(machine, "node3");
+    const { kubevirt, holdfast } = fixture;
+    const node = fixture.node("node3");
+    const machine = await fixture.machine("lost");
+    const address = await fixture.start(machine, "node3");
     const old = machine.instance!.active;
-    await ground.usersAre(address, "lost.blue", old);
-    const [, sandbox = ""] = (await ground.kernels(address))[0]!.split(" ");
+    await fixture.usersAre(address, "lost.blue", old);
+    const [, sandbox = ""] = (await fixture.kernels(address))[0]!.split(" ");
     const flags = async () =>
       /<([^>]*)>/.exec(await node.exec(["ip", "-n", sandbox, "link", "show", "dev", ports.blue]))![1]!.split(",");
     expect(await flags()).toContain("UP");
 
     for (const program of [node.kubelet, holdfast.daemon(node), node.containerd]) await program.kill();
     await node.waitReady({ ready: false });
-    await setOutOfService(ground.client, "node3", true);
+    await setOutOfService(fixture.client, "node3", true);
     expect(await losePods(kubevirt, machine, "node3")).toBe(true);
-    ground.nextNode = "node1";
+    fixture.nextNode = "node1";
     expect(await kubevirt.crash(machine)).toBe(true);
     const launcher = machine.instance!.active;
-    expect(ground.addressOf(launcher)).toBe(address);
+    expect(fixture.addressOf(launcher)).toBe(address);
     // The old guest is still there, with the same address, and on the wire.
-    await ground.kernelsAre(address, "node1", "node3");
+    await fixture.kernelsAre(address, "node1", "node3");
     expect(await flags()).toContain("UP");
 
     await holdfast.daemon(node).start();
     await until(async () => !(await flags()).includes("UP"), { what: "the old sandbox to be fenced", everyMs: 200 });
-    expect(await ground.event("lost.blue", "OldSandboxFenced")).toContain(old.name);
-    const inside = await ground.inside(launcher, "ip", "-o", "link", "show", "dev", ports.blue);
+    expect(await fixture.event("lost.blue", "OldSandboxFenced")).toContain(old.name);
+    const inside = await fixture.inside(launcher, "ip", "-o", "link", "show", "dev", ports.blue);
     expect(/<([^>]*)>/.exec(inside)![1]!.split(",")).toContain("UP");
 
     await node.containerd.start();
     await until(async () => node.kubelet.start().then(() => true), { what: "kubelet on containerd" });
-    await setOutOfService(ground.client, "node3", false);
+    await setOutOfService(fixture.client, "node3", false);
     await node.waitReady();
     // While its daemon was heard and its kubelet was not, the old pod stood there: the taint alone says nothing about a machine that speaks.
-    await ground.usersAre(address, "lost.blue", launcher);
-    await ground.kernelsAre(address, "node1");
-    const claim = await ground.claimIs(
+    await fixture.usersAre(address, "lost.blue", launcher);
+    await fixture.kernelsAre(address, "node1");
+    const claim = await fixture.claimIs(
       "lost.blue",
       "the new pod's",
       (each) => statusOf(each).ownerPod?.name === launcher.name,
     );
     expect(statusOf(claim).ips).toEqual([`${address}/24`]);
     await kubevirt.stop(machine);
-    expect(await ground.start(machine, "node3")).toBe(address);
+    expect(await fixture.start(machine, "node3")).toBe(address);
     await kubevirt.delete(machine);
-    await ground.claimGoes("lost.blue");
-    await ground.released(address);
+    await fixture.claimGoes("lost.blue");
+    await fixture.released(address);
     await holdfast.waitClean();
   },
 );

@@ -13,30 +13,30 @@ import { networksAnnotation, type Nic, pods } from "../claims/kubevirt/objects.t
 import { createPod, defineNetwork, refusalOf, removePod, runningPod } from "../lab/holdfast/networks.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
-import { ClaimGround, namespace, statusOf, storyMs } from "./claim-ground.ts";
-import { ipsOf } from "./slice-ground.ts";
+import { ClaimFixture, namespace, statusOf, storyMs } from "./claim-fixture.ts";
+import { ipsOf } from "./slice-fixture.ts";
 
 const both: Nic = { name: "both", definition: "both" };
 const sliced: Nic = { name: "sliced", definition: "sliced" };
 /** The last /26 of its range. */
 const floating = parseCidr("10.84.0.192/26").prefix;
 
-let ground: ClaimGround;
+let fixture: ClaimFixture;
 beforeAll(async () => {
-  ground = await ClaimGround.open({ webhooks: true });
+  fixture = await ClaimFixture.open({ webhooks: true });
   const ipRanges = [{ range: "10.83.0.0/24" }, { range: "fd83::/64" }];
   const cut = { range: "10.84.0.0/24", node_slice_size: "/28", floating_slice_size: "/26" };
   for (const [name, ipam] of Object.entries({ both: { ipRanges }, sliced: cut }))
-    await defineNetwork(ground.lab, { name, wire: "macvlan", ipam: { ...ipam, allowPersistentIPs: true } });
+    await defineNetwork(fixture.lab, { name, wire: "macvlan", ipam: { ...ipam, allowPersistentIPs: true } });
   await until(() => isAsked(), { what: "the API server to ask the webhooks", everyMs: 200 });
 }, coldStartTimeoutMs);
-afterAll(() => ground?.close());
-beforeEach(() => onTestFailed(() => console.error(ground.holdfast.lastWords())));
+afterAll(() => fixture?.close());
+beforeEach(() => onTestFailed(() => console.error(fixture.holdfast.lastWords())));
 
 /** A claim of no network is refused by nobody else. */
 async function isAsked(): Promise<boolean> {
   const odd = { metadata: { namespace, name: "probe" }, spec: { network: "no such network", interface: "" } };
-  return ground.client.create(claims, odd, { dryRun: true }).then(
+  return fixture.client.create(claims, odd, { dryRun: true }).then(
     () => false,
     (error: Error) => error.message.includes("no such network"),
   );
@@ -48,66 +48,74 @@ const addressesOf = ({ attached }: Launcher, { name }: Nic) =>
 
 /** The claim that the launcher's element names. */
 async function referenceOf({ at }: Launcher): Promise<string | undefined> {
-  const { metadata } = await ground.client.get(pods, at);
+  const { metadata } = await fixture.client.get(pods, at);
   const elements = JSON.parse(metadata.annotations?.[networksAnnotation] ?? "[]") as Record<string, string>[];
   return elements[0]?.["ipam-claim-reference"];
 }
 
 test("both families: a VM keeps its IPv4 and its IPv6 address on another node", { timeout: storyMs }, async () => {
-  const { kubevirt } = ground;
-  const machine = await ground.machine("dual", [both]);
-  await ground.claimIs("dual.both", "made before the VM runs");
-  ground.nextNode = "node1";
+  const { kubevirt } = fixture;
+  const machine = await fixture.machine("dual", [both]);
+  await fixture.claimIs("dual.both", "made before the VM runs");
+  fixture.nextNode = "node1";
   expect(await kubevirt.start(machine)).toBe(true);
   const first = addressesOf(machine.instance!.active, both);
   expect(first).toEqual([expect.stringMatching(/^10\.83\.0\.\d+$/), expect.stringMatching(/^fd83::/)]);
   const launcher = machine.instance!.active;
-  const inside = await ground.inside(launcher, "ip", "-o", "addr", "show", "dev", interfaceNameOf("both", 0, "hashed"));
+  const inside = await fixture.inside(
+    launcher,
+    "ip",
+    "-o",
+    "addr",
+    "show",
+    "dev",
+    interfaceNameOf("both", 0, "hashed"),
+  );
   for (const [index, length] of [24, 64].entries()) expect(inside).toContain(` ${first[index]}/${length} `);
   for (const address of first) {
-    await ground.kernelsAre(address, "node1");
-    await ground.usersAre(address, "dual.both", launcher);
+    await fixture.kernelsAre(address, "node1");
+    await fixture.usersAre(address, "dual.both", launcher);
   }
   // Other CNIs read nothing but the reference, which the webhook wrote.
   expect(await referenceOf(launcher)).toBe("dual.both");
 
   await kubevirt.stop(machine);
   for (const address of first) {
-    await ground.kernelsAre(address);
-    await ground.usersAre(address, "dual.both");
+    await fixture.kernelsAre(address);
+    await fixture.usersAre(address, "dual.both");
   }
-  const beside = await ground.machine("beside", [both]);
-  ground.nextNode = "node1";
+  const beside = await fixture.machine("beside", [both]);
+  fixture.nextNode = "node1";
   expect(await kubevirt.start(beside)).toBe(true);
   for (const address of addressesOf(beside.instance!.active, both)) expect(first).not.toContain(address);
 
-  ground.nextNode = "node2";
+  fixture.nextNode = "node2";
   expect(await kubevirt.start(machine)).toBe(true);
   expect(addressesOf(machine.instance!.active, both)).toEqual(first);
-  for (const address of first) await ground.kernelsAre(address, "node2");
-  const shown = await ground.claimIs(
+  for (const address of first) await fixture.kernelsAre(address, "node2");
+  const shown = await fixture.claimIs(
     "dual.both",
     "the new pod's",
     (claim) => statusOf(claim).ownerPod?.name === machine.instance!.active.name,
   );
   expect(statusOf(shown).ips).toEqual([`${first[0]}/24`, `${first[1]}/64`]);
   for (const each of [machine, beside]) await kubevirt.delete(each);
-  for (const name of ["dual.both", "beside.both"]) await ground.claimGoes(name);
-  for (const address of first) await ground.released(address);
+  for (const name of ["dual.both", "beside.both"]) await fixture.claimGoes(name);
+  for (const address of first) await fixture.released(address);
 });
 
 test(
   "a network in slices: the claim's address is of the part that belongs to no node, and moves with its VM",
   { timeout: storyMs },
   async () => {
-    const { kubevirt, lab } = ground;
-    const machine = await ground.machine("floats", [sliced]);
-    ground.nextNode = "node1";
+    const { kubevirt, lab } = fixture;
+    const machine = await fixture.machine("floats", [sliced]);
+    fixture.nextNode = "node1";
     expect(await kubevirt.start(machine)).toBe(true);
     const [address = "", ...more] = addressesOf(machine.instance!.active, sliced);
     expect(more).toEqual([]);
     expect(contains(floating, parseAddress(address))).toBe(true);
-    await ground.usersAre(address, "floats.sliced", machine.instance!.active);
+    await fixture.usersAre(address, "floats.sliced", machine.instance!.active);
     // Who has no claim on the same network has an address of its node.
     await createPod(lab, "plain", "sliced", { node: "node1" });
     const [plain = ""] = ipsOf(await runningPod(lab, "plain"), "sliced");
@@ -115,21 +123,21 @@ test(
     expect(contains(floating, parseAddress(plain))).toBe(false);
 
     await kubevirt.stop(machine);
-    await ground.kernelsAre(address);
-    ground.nextNode = "node3";
+    await fixture.kernelsAre(address);
+    fixture.nextNode = "node3";
     expect(await kubevirt.start(machine)).toBe(true);
     expect(addressesOf(machine.instance!.active, sliced)).toEqual([address]);
-    await ground.kernelsAre(address, "node3");
+    await fixture.kernelsAre(address, "node3");
     const migration = await kubevirt.migrate(machine, { node: "node2" });
     expect(await migration.handOver()).toBe(true);
-    await ground.kernelsAre(address, "node2", "node3");
+    await fixture.kernelsAre(address, "node2", "node3");
     await migration.succeed();
-    await ground.kernelsAre(address, "node2");
-    await ground.usersAre(address, "floats.sliced", migration.target);
+    await fixture.kernelsAre(address, "node2");
+    await fixture.usersAre(address, "floats.sliced", migration.target);
     expect(await referenceOf(migration.target)).toBe("floats.sliced");
     await kubevirt.delete(machine);
-    await ground.claimGoes("floats.sliced");
-    await ground.released(address);
+    await fixture.claimGoes("floats.sliced");
+    await fixture.released(address);
     await removePod(lab, "plain");
   },
 );
@@ -138,19 +146,19 @@ test(
   "with the webhooks: nobody else gets a VM's claim, by pod, by deletion, or by its name",
   { timeout: storyMs },
   async () => {
-    const { kubevirt, lab } = ground;
-    const machine = await ground.machine("owner", [both]);
-    ground.nextNode = "node1";
+    const { kubevirt, lab } = fixture;
+    const machine = await fixture.machine("owner", [both]);
+    fixture.nextNode = "node1";
     expect(await kubevirt.start(machine)).toBe(true);
     const [address = ""] = addressesOf(machine.instance!.active, both);
-    const before = await ground.claimIs("owner.both", "made");
+    const before = await fixture.claimIs("owner.both", "made");
 
     // A pod of nobody that names it.
     const networks = JSON.stringify([{ name: "both", namespace, "ipam-claim-reference": "owner.both" }]);
     await createPod(lab, "thief", networks, { node: "node2" });
     expect(await refusalOf(lab, "thief", "owner.both")).toContain("owner.both");
-    await ground.kernelsAre(address, "node1");
-    await ground.usersAre(address, "owner.both", machine.instance!.active);
+    await fixture.kernelsAre(address, "node1");
+    await fixture.usersAre(address, "owner.both", machine.instance!.active);
     await removePod(lab, "thief");
 
     // Somebody who may edit claims, and does not know what hangs on this one.
@@ -163,7 +171,7 @@ test(
     await expect(tenant.client.delete(claims, at)).rejects.toThrow(`VirtualMachine ${namespace}/owner`);
     await kubevirt.stop(machine);
     await expect(tenant.client.delete(claims, at)).rejects.toThrow(`VirtualMachine ${namespace}/owner`);
-    expect((await ground.claimIs("owner.both", "as it was")).metadata).toMatchObject({
+    expect((await fixture.claimIs("owner.both", "as it was")).metadata).toMatchObject({
       uid: before.metadata.uid,
       finalizers: ["holdfast.io/persistent-ip"],
     });
@@ -173,19 +181,23 @@ test(
 
     // A VM of the same name, made while the old one's claim is still there: another claim, another address.
     await kubevirt.delete(machine);
-    const again = await ground.machine("owner", [both]);
-    ground.nextNode = "node1";
+    const again = await fixture.machine("owner", [both]);
+    fixture.nextNode = "node1";
     expect(await kubevirt.start(again)).toBe(true);
     expect(addressesOf(again.instance!.active, both)).not.toContain(address);
-    const after = await ground.claimIs("owner.both", "another", ({ metadata }) => metadata.uid !== before.metadata.uid);
+    const after = await fixture.claimIs(
+      "owner.both",
+      "another",
+      ({ metadata }) => metadata.uid !== before.metadata.uid,
+    );
     expect(after.metadata.ownerReferences).toMatchObject([{ uid: again.vmUid }]);
     await kubevirt.delete(again);
-    await ground.claimGoes("owner.both");
-    await ground.released(address);
+    await fixture.claimGoes("owner.both");
+    await fixture.released(address);
   },
 );
 
 test("at the end nothing is held, and `check` finds nothing", { timeout: storyMs }, async () => {
-  await ground.nothingHeld();
-  await ground.holdfast.waitClean();
+  await fixture.nothingHeld();
+  await fixture.holdfast.waitClean();
 });

@@ -16,7 +16,7 @@ import {
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
 import { volume } from "../volume.ts";
-import { ipsOf, SliceGround, storyMs } from "./slice-ground.ts";
+import { ipsOf, SliceFixture, storyMs } from "./slice-fixture.ts";
 import { NodeTool } from "./slice-tool.ts";
 
 /** At least: the controller loses its lease meanwhile. */
@@ -37,17 +37,17 @@ const tight: NetworkPlan = {
   ipam: { range: "10.78.0.0/28", node_slice_size: "/30", network_name: "tight" },
 };
 
-let ground: SliceGround;
+let fixture: SliceFixture;
 let tools: NodeTool[];
 beforeAll(async () => {
-  ground = await SliceGround.open({ sliced: true });
-  for (const plan of [network, tight]) await defineNetwork(ground.lab, plan);
-  await ground.pool("10.77.0.0/24", ({ assigned }) => assigned.length === 3);
-  await ground.pool("10.78.0.0/28", ({ assigned }) => assigned.length === 3);
-  tools = await Promise.all(ground.lab.nodes.map((node) => NodeTool.of(node, networkConfig(network))));
+  fixture = await SliceFixture.open({ sliced: true });
+  for (const plan of [network, tight]) await defineNetwork(fixture.lab, plan);
+  await fixture.pool("10.77.0.0/24", ({ assigned }) => assigned.length === 3);
+  await fixture.pool("10.78.0.0/28", ({ assigned }) => assigned.length === 3);
+  tools = await Promise.all(fixture.lab.nodes.map((node) => NodeTool.of(node, networkConfig(network))));
 }, coldStartTimeoutMs);
-afterAll(() => ground?.close());
-beforeEach(() => onTestFailed(() => console.error(ground.holdfast.lastWords())));
+afterAll(() => fixture?.close());
+beforeEach(() => onTestFailed(() => console.error(fixture.holdfast.lastWords())));
 
 const livingCount = () => tools.reduce((sum, { living }) => sum + living.size, 0);
 
@@ -87,10 +87,10 @@ test(
   "the API server away: ADD and DEL go on, through kill -9 and a power cut; then the books are right",
   { timeout: 2 * storyMs },
   async () => {
-    const { lab, holdfast } = ground;
+    const { lab, holdfast } = fixture;
     const [one, two, three] = tools as [NodeTool, NodeTool, NodeTool];
     for (const tool of tools) for (let index = 0; index < 5; index++) await tool.surely();
-    await ground.settled(15);
+    await fixture.settled(15);
     await lab.apiserver.kill();
     const enough = pause(outageMs);
     const [steady, killed, cut] = [new Churn(one), new Churn(two), new Churn(three)];
@@ -112,9 +112,9 @@ test(
     expect(steady.refused).toBe(0);
     await lab.apiserver.start();
     await holdfast.controller.start();
-    await ground.settled(livingCount());
+    await fixture.settled(livingCount());
     for (const tool of tools) while (tool.living.size > 0) await tool.del();
-    await ground.settled(0);
+    await fixture.settled(0);
   },
 );
 
@@ -122,11 +122,13 @@ test(
   "behind a cut cable with addresses that nobody else knows of, its Node deleted, others short; healed: none twice, none lost",
   { timeout: 3 * storyMs },
   async () => {
-    const { lab } = ground;
-    const node = ground.node("node2");
+    const { lab } = fixture;
+    const node = fixture.node("node2");
     const tool = await NodeTool.of(node, networkConfig(tight));
     tools.push(tool);
-    await until(async () => (await ground.books()).slices.some((each) => each.node === "node2"), { what: "its slice" });
+    await until(async () => (await fixture.books()).slices.some((each) => each.node === "node2"), {
+      what: "its slice",
+    });
     await node.partition();
     const hidden = [await tool.surely(), await tool.surely()];
     await lab.rest.delete("/api/v1/nodes/node2");
@@ -136,7 +138,7 @@ test(
       await createPod(lab, name, "tight", { node: index % 2 === 0 ? "node1" : "node3" });
     const running = await until(
       async () => {
-        const books = await ground.books();
+        const books = await fixture.books();
         const full = books.slices.filter((each) => each.pool === "tight" && each.node !== "node2");
         return full.reduce((sum, { entries }) => sum + entries.length, 0) >= 10 && books;
       },
@@ -147,7 +149,7 @@ test(
     await node.heal();
     await node.kubelet.restart();
     await node.waitReady({ timeoutMs: storyMs });
-    const books = await ground.settled(12 + 2);
+    const books = await fixture.settled(12 + 2);
     const recorded = [...books.slices.flatMap(({ entries }) => entries), ...books.shared];
     for (const cidr of hidden) {
       expect(recorded.map(({ address }) => String(address))).toContain(cidr.split("/")[0]);
@@ -156,7 +158,7 @@ test(
     expect(new Set([...addresses, ...hidden.map((cidr) => cidr.split("/")[0])]).size).toBe(14);
     while (tool.living.size > 0) await tool.del();
     await Promise.all(names.map((name) => removePod(lab, name)));
-    await ground.settled(0);
+    await fixture.settled(0);
   },
 );
 
@@ -164,11 +166,11 @@ test(
   "off, and released by an operator: refused while it is heard of; back again, it hands out nothing of what was its own",
   { timeout: 4 * storyMs },
   async () => {
-    const { lab, holdfast } = ground;
-    const node = ground.node("node3");
+    const { lab, holdfast } = fixture;
+    const node = fixture.node("node3");
     const tool = await NodeTool.of(node, networkConfig(tight));
     await tool.surely();
-    const before = (await ground.settled(1)).slices.filter((each) => each.node === "node3");
+    const before = (await fixture.settled(1)).slices.filter((each) => each.node === "node3");
     expect(before).not.toEqual([]);
     const release = (...more: readonly string[]) =>
       holdfast.command("slices", "release", "node3", "--observe-seconds=5", ...more);
@@ -192,14 +194,14 @@ test(
     await node.waitReady({ timeoutMs: storyMs });
     expect(await tool.add()).toBeUndefined();
     await tool.delAllAfterPowerCut();
-    await ground.settled(14);
+    await fixture.settled(14);
     await removePod(lab, "heir-0");
     await until(() => tool.add(), { what: "node3 to borrow what is free again", everyMs: 1000, timeoutMs: storyMs });
-    await ground.settled(14);
+    await fixture.settled(14);
   },
 );
 
 test("no address was ever seen twice", async () => {
-  await ground.sampler.stop();
-  expect(ground.sampler.found).toEqual([]);
+  await fixture.sampler.stop();
+  expect(fixture.sampler.found).toEqual([]);
 });

@@ -16,22 +16,22 @@ import { ping } from "../lab/ping.ts";
 import { runningPods } from "../lab/pods.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
-import { eventsAbout, ipsOf, SliceGround, storyMs } from "./slice-ground.ts";
+import { eventsAbout, ipsOf, SliceFixture, storyMs } from "./slice-fixture.ts";
 
 const nodeNames = ["node1", "node2", "node3"];
 
-let ground: SliceGround;
+let fixture: SliceFixture;
 beforeAll(async () => {
-  ground = await SliceGround.open();
+  fixture = await SliceFixture.open();
 }, coldStartTimeoutMs);
-afterAll(() => ground?.close());
-beforeEach(() => onTestFailed(() => console.error(ground.holdfast.lastWords())));
+afterAll(() => fixture?.close());
+beforeEach(() => onTestFailed(() => console.error(fixture.holdfast.lastWords())));
 
 test(
   "a deployment with both families: each pod's addresses are of its node's slices, and all reach each other",
   { timeout: storyMs },
   async () => {
-    const { lab } = ground;
+    const { lab } = fixture;
     const ipRanges = [
       { range: "10.70.0.0/24", node_slice_size: "/28" },
       { range: "fd70::/64", node_slice_size: "/80" },
@@ -39,12 +39,12 @@ test(
     await defineNetwork(lab, { name: "fast", wire: "macvlan", ipam: { ipRanges, network_name: "fast" } });
     await deploy(lab, { name: "fast", networks: "fast", replicas: 12 });
     const pods = await runningPods(lab, "app=fast", 12);
-    const books = await ground.settled(24);
+    const books = await fixture.settled(24);
     for (const pod of pods) {
       const [four = "", six = ""] = ipsOf(pod, "fast");
       expect(four).toMatch(/^10\.70\.0\./);
       expect(six).toMatch(/^fd70::/);
-      for (const address of [four, six]) expect(SliceGround.isOwn(books, pod.spec.nodeName!, address)).toBe(true);
+      for (const address of [four, six]) expect(SliceFixture.isOwn(books, pod.spec.nodeName!, address)).toBe(true);
     }
     const [here] = pods;
     const shown = await lab.kubectl(["exec", here!.metadata.name, "--", "ip", "addr", "show", "net1"]);
@@ -52,22 +52,22 @@ test(
     const there = pods.find(({ spec }) => spec.nodeName !== here!.spec.nodeName)!;
     for (const address of ipsOf(there, "fast")) await ping(lab, here!.metadata.name, "net1", address);
     await scale(lab, "deployments", "fast", 0);
-    await ground.settled(0);
+    await fixture.settled(0);
   },
 );
 
 test("two definitions of one network name: one pool, and no address in both", { timeout: storyMs }, async () => {
-  const { lab } = ground;
+  const { lab } = fixture;
   const ipam = { range: "10.71.0.0/24", node_slice_size: "/28", network_name: "shared" };
   for (const name of ["left", "right"]) await defineNetwork(lab, { name, wire: "bridge", ipam });
   await deploy(lab, { name: "both", networks: "left,right", replicas: 9 });
   const pods = await runningPods(lab, "app=both", 9);
   const addresses = pods.flatMap((pod) => [...ipsOf(pod, "left"), ...ipsOf(pod, "right")]);
   expect(new Set(addresses).size).toBe(18);
-  const { pools } = await ground.settled(18);
+  const { pools } = await fixture.settled(18);
   expect(pools.filter(({ range }) => String(range) === "10.71.0.0/24").map(({ name }) => name)).toEqual(["shared"]);
   await scale(lab, "deployments", "both", 0);
-  await ground.settled(0);
+  await fixture.settled(0);
 });
 
 describe("one node needs all there is", () => {
@@ -75,20 +75,20 @@ describe("one node needs all there is", () => {
   const names = Array.from({ length: 14 }, (_, index) => `narrow-${index}`);
 
   test("it borrows from the others until nothing is free anywhere", { timeout: storyMs }, async () => {
-    const { lab } = ground;
+    const { lab } = fixture;
     await defineNetwork(lab, { name: "narrow", wire: "bridge", ipam });
     for (const name of names) await createPod(lab, name, "narrow", { node: "node1" });
     const addresses: string[] = [];
     for (const name of names) addresses.push(...ipsOf(await runningPod(lab, name), "narrow"));
     expect(new Set(addresses).size).toBe(14);
-    await ground.settled(14);
+    await fixture.settled(14);
   });
 
   test("then a pod waits, with the reason; condition and event say it too", { timeout: storyMs }, async () => {
-    const { lab } = ground;
+    const { lab } = fixture;
     await createPod(lab, "narrow-late", "narrow", { node: "node2" });
     expect(await refusalOf(lab, "narrow-late", "10.72.0.0/28")).toContain("no free address");
-    const { conditions } = await ground.pool(
+    const { conditions } = await fixture.pool(
       "10.72.0.0/28",
       (pool) => pool.conditions.get("Exhausted")?.status === "True",
     );
@@ -97,14 +97,14 @@ describe("one node needs all there is", () => {
   });
 
   test("one that ends makes room for it, on another node", { timeout: storyMs }, async () => {
-    const { lab } = ground;
+    const { lab } = fixture;
     const [freed] = ipsOf(await runningPod(lab, "narrow-7"), "narrow");
     await removePod(lab, "narrow-7");
     expect(ipsOf(await runningPod(lab, "narrow-late"), "narrow")).toEqual([freed]);
     await removePod(lab, "narrow-late");
-    await ground.pool("10.72.0.0/28", (pool) => pool.conditions.get("Exhausted")?.status === "False");
+    await fixture.pool("10.72.0.0/28", (pool) => pool.conditions.get("Exhausted")?.status === "False");
     await Promise.all(names.filter((name) => name !== "narrow-7").map((name) => removePod(lab, name)));
-    await ground.settled(0);
+    await fixture.settled(0);
   });
 });
 
@@ -119,21 +119,21 @@ describe("the part that belongs to no node", () => {
   };
 
   test("gives an address by number to a pod, on one node and then on another", { timeout: storyMs }, async () => {
-    const { lab } = ground;
+    const { lab } = fixture;
     await defineNetwork(lab, { name: "floats", wire: "macvlan", ipam });
     const wanted = JSON.stringify([{ name: "floats", ips: ["10.73.0.250"] }]);
     for (const node of ["node1", "node3"]) {
       await createPod(lab, "numbered", wanted, { node });
       expect(ipsOf(await runningPod(lab, "numbered"), "floats")).toEqual(["10.73.0.250"]);
-      const { shared } = await ground.settled(1);
+      const { shared } = await fixture.settled(1);
       expect(shared.map(({ address, who }) => `${address} ${who}`)).toEqual(["10.73.0.250 default/numbered net1"]);
       await removePod(lab, "numbered");
     }
-    await ground.settled(0);
+    await fixture.settled(0);
   });
 
   test("keeps the addresses of a sticky StatefulSet, whichever node its pods go to", { timeout: storyMs }, async () => {
-    const { lab } = ground;
+    const { lab } = fixture;
     await deployStateful(lab, { name: "keeper", networks: "floats", replicas: 3 });
     const places = async () => {
       const pods = await runningPods(lab, "app=keeper", 3);
@@ -151,21 +151,21 @@ describe("the part that belongs to no node", () => {
       const other = [...after.keys()].find((each) => each !== name)!;
       await ping(lab, other, "net1", ips[0]!);
     }
-    await ground.settled(3);
+    await fixture.settled(3);
     // Scaled away and back: they wait for it.
     await scale(lab, "statefulsets", "keeper", 0);
     await runningPods(lab, "app=keeper", 0);
     await scale(lab, "statefulsets", "keeper", 3);
     for (const [name, { ips }] of await places()) expect(ips).toEqual(before.get(name)!.ips);
-    await ground.settled(3);
+    await fixture.settled(3);
   });
 
   /** Deletes it, and waits until another of the same name is there. */
   async function removeForSuccessor(name: string): Promise<void> {
     const path = `/api/v1/namespaces/default/pods/${name}`;
-    const { uid } = (await ground.lab.rest.get<{ metadata: { uid: string } }>(path)).metadata;
-    await ground.lab.rest.delete(path);
-    await until(async () => (await ground.lab.rest.get<{ metadata: { uid: string } }>(path)).metadata.uid !== uid, {
+    const { uid } = (await fixture.lab.rest.get<{ metadata: { uid: string } }>(path)).metadata;
+    await fixture.lab.rest.delete(path);
+    await until(async () => (await fixture.lab.rest.get<{ metadata: { uid: string } }>(path)).metadata.uid !== uid, {
       what: `the successor of ${name}`,
       everyMs: 200,
     });
@@ -173,9 +173,9 @@ describe("the part that belongs to no node", () => {
 });
 
 test("at the end `check` finds nothing, and no address was ever seen twice", { timeout: storyMs }, async () => {
-  const { slices } = await ground.books();
+  const { slices } = await fixture.books();
   expect(new Set(slices.map(({ node }) => node))).toEqual(new Set(nodeNames));
-  await ground.holdfast.waitClean();
-  await ground.sampler.stop();
-  expect(ground.sampler.found).toEqual([]);
+  await fixture.holdfast.waitClean();
+  await fixture.sampler.stop();
+  expect(fixture.sampler.found).toEqual([]);
 });

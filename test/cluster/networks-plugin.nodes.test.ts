@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { ensurePlugin } from "../lab/networks/build.ts";
-import { type Story, tell, type Told } from "../lab/networks/stage.ts";
+import { type Story, tell, type Told } from "../lab/networks/story.ts";
 import { stories } from "./networks-stories.ts";
 
 const recorded = JSON.parse(readFileSync(join(import.meta.dirname, "networks-recorded.json"), "utf8")) as Record<

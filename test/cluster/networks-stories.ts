@@ -1,5 +1,5 @@
 // What a runtime may ask of a delegating plugin, told once for ours and for the real Multus.
-import type { Story } from "../lab/networks/stage.ts";
+import type { Story } from "../lab/networks/story.ts";
 
 const asked = JSON.stringify([
   {

@@ -1,8 +1,8 @@
 // Complaints about which address whereabouts gives (docs/complaints.md): static ones, lists, gateways, IPv6, reuse.
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from "vitest";
 
+import { Fixture } from "../lab/holdfast/fixture.ts";
 import type { CniAnswer } from "../lab/holdfast/request.ts";
-import { World } from "../lab/holdfast/world.ts";
 import { RestError } from "../lab/rest.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 
@@ -11,12 +11,12 @@ const networksAnnotation = "k8s.v1.cni.cncf.io/networks";
 const node = "node1";
 
 // The real server: it is the one that refuses an illegal name.
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
-  world = await World.start({ api: "real" });
+  fixture = await Fixture.start({ api: "real" });
 }, coldStartTimeoutMs);
-afterAll(() => world?.stop());
-beforeEach(() => onTestFailed(() => console.error(world.lastWords())));
+afterAll(() => fixture?.stop());
+beforeEach(() => onTestFailed(() => console.error(fixture.lastWords())));
 
 const networkOf = (name: string, ipam: object, cniVersion = "1.0.0") => ({
   cniVersion,
@@ -40,7 +40,7 @@ interface ReservationObject {
 /** Who holds it; undefined for what is free or rests. */
 async function holderOf(name: string): Promise<string | undefined> {
   try {
-    const { metadata, spec } = await world.api.rest.get<ReservationObject>(`${reservations}/${name}`);
+    const { metadata, spec } = await fixture.api.rest.get<ReservationObject>(`${reservations}/${name}`);
     return metadata.labels?.["holdfast.io/cooling"] === "true" ? undefined : spec.podref;
   } catch (error) {
     if (error instanceof RestError && error.code === 404) return undefined;
@@ -49,8 +49,8 @@ async function holderOf(name: string): Promise<string | undefined> {
 }
 
 async function add(pod: string, config: object, annotations: Readonly<Record<string, string>> = {}) {
-  const identity = await world.createPod(pod, node, annotations);
-  return { identity, answer: await world.request("ADD", node, identity, config) };
+  const identity = await fixture.createPod(pod, node, annotations);
+  return { identity, answer: await fixture.request("ADD", node, identity, config) };
 }
 
 describe("one range in two clusters", () => {
@@ -60,11 +60,11 @@ describe("one range in two clusters", () => {
       networkOf("both", { ...whole, range_end: "10.99.0.7" }),
       networkOf("both", { ...whole, range_start: "10.99.0.8" }),
     ] as const;
-    const other = await World.start({ api: "embedded" });
+    const other = await Fixture.start({ api: "embedded" });
     try {
       const given: string[] = [];
       for (const [index, config] of parts.entries()) {
-        const cluster = index === 0 ? world : other;
+        const cluster = index === 0 ? fixture : other;
         for (let pod = 1; ; pod++) {
           const identity = await cluster.createPod(`both-${pod}`, node, {});
           const answer = await cluster.request("ADD", node, identity, config);
@@ -94,7 +94,7 @@ describe("static addresses", () => {
     for (let index = 3; index < 13; index++) {
       expect(addressesOf((await add(`static-${index}`, config)).answer)).not.toContain("10.111.0.9/24");
     }
-    expect(await world.request("DEL", node, first.identity, config)).toMatchObject({ status: 0 });
+    expect(await fixture.request("DEL", node, first.identity, config)).toMatchObject({ status: 0 });
     expect(await holderOf("10.111.0.9")).toBeUndefined();
   });
 
@@ -146,10 +146,10 @@ test("291: after a restart the pod's own reservation is its address, even where 
   const config = networkOf("full", { range: "10.191.0.0/30" });
   const owners = [await add("full-1", config), await add("full-2", config)];
   const before = owners.map(({ answer }) => addressesOf(answer));
-  await world.daemon(node).process.restart();
+  await fixture.daemon(node).process.restart();
   for (const [index, { identity }] of owners.entries()) {
     const containerId = `later-sandbox-${index}`;
-    expect(addressesOf(await world.request("ADD", node, identity, config, { containerId }))).toEqual(before[index]);
+    expect(addressesOf(await fixture.request("ADD", node, identity, config, { containerId }))).toEqual(before[index]);
   }
 });
 
@@ -159,7 +159,7 @@ describe("IPv6", () => {
     const { answer, identity } = await add("upper", config);
     expect(addressesOf(answer)).toEqual(["fd83::ffff:ffff:ffff:fff0/64"]);
     expect(await holderOf("fd83-0000-0000-0000-ffff-ffff-ffff-fff0")).toBe("default/upper");
-    expect(await world.request("DEL", node, identity, config)).toMatchObject({ status: 0 });
+    expect(await fixture.request("DEL", node, identity, config)).toMatchObject({ status: 0 });
     expect(await holderOf("fd83-0000-0000-0000-ffff-ffff-ffff-fff0")).toBeUndefined();
   });
 
@@ -183,22 +183,22 @@ describe("reuse, measures, versions", () => {
     const config = networkOf("rest", { range: "10.188.0.0/24" });
     const first = await add("rest-1", config);
     expect(addressesOf(first.answer)).toEqual(["10.188.0.1/24"]);
-    await world.request("DEL", node, first.identity, config);
+    await fixture.request("DEL", node, first.identity, config);
     expect(addressesOf((await add("rest-2", config)).answer)).toEqual(["10.188.0.2/24"]);
-    expect(addressesOf(await world.request("ADD", node, first.identity, config))).toEqual(["10.188.0.1/24"]);
+    expect(addressesOf(await fixture.request("ADD", node, first.identity, config))).toEqual(["10.188.0.1/24"]);
   });
 
   test("288: `cooldown: 0` hands it out at once, as whereabouts does", async () => {
     const config = networkOf("no-rest", { range: "10.189.0.0/24", cooldown: 0 });
     const { identity } = await add("no-rest-1", config);
-    await world.request("DEL", node, identity, config);
+    await fixture.request("DEL", node, identity, config);
     expect(addressesOf((await add("no-rest-2", config)).answer)).toEqual(["10.189.0.1/24"]);
   });
 
   test("52: a daemon tells what it did, by command and code", async () => {
     const config = networkOf("measured", { range: "10.152.0.0/30" });
     for (const name of ["measured-1", "measured-2", "measured-3"]) await add(name, config);
-    const text = await world.metrics(node);
+    const text = await fixture.metrics(node);
     const counted = (command: string, code: number) => {
       const line = `holdfast_cni_requests_total{command="${command}",code="${code}"} `;
       return Number(

@@ -7,34 +7,34 @@ import { addressesOf } from "../claims/stories/sight.ts";
 import { onEmbedded } from "../claims/stories/suite.ts";
 
 onEmbedded("wishes of users with VMs", (tell) => {
-  tell("500, 557: a VM keeps its address by its IPAMClaim, through restart, stop and start", async (world) => {
-    await world.define("keeps", { range: `${world.net}.4.0/29` });
-    const machine = await world.started("vm1", on("keeps"));
-    const { addresses } = await world.look(machine);
+  tell("500, 557: a VM keeps its address by its IPAMClaim, through restart, stop and start", async (fixture) => {
+    await fixture.define("keeps", { range: `${fixture.net}.4.0/29` });
+    const machine = await fixture.started("vm1", on("keeps"));
+    const { addresses } = await fixture.look(machine);
     expect(addresses).toHaveLength(1);
-    await world.kubevirt.restart(machine);
-    expect((await world.is(machine, "BOUND")).addresses).toEqual(addresses);
-    await world.kubevirt.stop(machine);
+    await fixture.kubevirt.restart(machine);
+    expect((await fixture.is(machine, "BOUND")).addresses).toEqual(addresses);
+    await fixture.kubevirt.stop(machine);
     // Nobody gets it while the VM is off.
-    expect(await drain(world, "keeps")).not.toContain(addresses[0]);
-    await world.kubevirt.start(machine);
-    expect((await world.is(machine, "BOUND")).addresses).toEqual(addresses);
-    expect((await world.claim("vm1.blue"))?.["status"]).toMatchObject({ ips: addressesOf(machine) });
+    expect(await drain(fixture, "keeps")).not.toContain(addresses[0]);
+    await fixture.kubevirt.start(machine);
+    expect((await fixture.is(machine, "BOUND")).addresses).toEqual(addresses);
+    expect((await fixture.claim("vm1.blue"))?.["status"]).toMatchObject({ ips: addressesOf(machine) });
   });
 
   tell(
     "kubevirt 13709: a live migration keeps the address, and no other VM gets it when the source's pod goes",
-    async (world) => {
-      await world.define("moves", { range: `${world.net}.5.0/29` });
-      const machine = await world.started("vm1", on("moves"));
-      const { addresses } = await world.look(machine);
-      const migration = await world.kubevirt.migrate(machine);
+    async (fixture) => {
+      await fixture.define("moves", { range: `${fixture.net}.5.0/29` });
+      const machine = await fixture.started("vm1", on("moves"));
+      const { addresses } = await fixture.look(machine);
+      const migration = await fixture.kubevirt.migrate(machine);
       expect(await migration.handOver()).toBe(true);
       expect([...migration.target.attached.values()][0]!.addresses).toEqual(addressesOf(machine));
       await migration.succeed();
-      expect((await world.is(machine, "BOUND")).addresses).toEqual(addresses);
-      expect(await drain(world, "moves")).not.toContain(addresses[0]);
-      expect((await world.look(machine)).addresses).toEqual(addresses);
+      expect((await fixture.is(machine, "BOUND")).addresses).toEqual(addresses);
+      expect(await drain(fixture, "moves")).not.toContain(addresses[0]);
+      expect((await fixture.look(machine)).addresses).toEqual(addresses);
     },
   );
 });

@@ -4,18 +4,18 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vit
 
 import { freeMapName } from "../../src/cluster/free-map.ts";
 import type { AuditedRequest } from "../lab/audit.ts";
-import { type PodIdentity, World } from "../lab/holdfast/world.ts";
+import { type PodIdentity, Fixture } from "../lab/holdfast/fixture.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
 
 const group = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system";
 
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
-  world = await World.start({ api: "real", daemons: 4, controller: true });
+  fixture = await Fixture.start({ api: "real", daemons: 4, controller: true });
 }, coldStartTimeoutMs);
-afterAll(() => world?.stop());
-beforeEach(() => onTestFailed(() => console.error(world.lastWords())));
+afterAll(() => fixture?.stop());
+beforeEach(() => onTestFailed(() => console.error(fixture.lastWords())));
 
 const networkOf = (name: string, ipam: object) => ({
   cniVersion: "1.0.0",
@@ -33,14 +33,14 @@ interface Bound {
 function makePods(prefix: string, count: number): Promise<Bound[]> {
   return Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const node = world.daemons[index % world.daemons.length]!.name;
-      return { node, pod: await world.createPod(`${prefix}-${index}`, node) };
+      const node = fixture.daemons[index % fixture.daemons.length]!.name;
+      return { node, pod: await fixture.createPod(`${prefix}-${index}`, node) };
     }),
   );
 }
 
 async function addressesOf(bound: readonly Bound[], config: object): Promise<string[]> {
-  const answers = await Promise.all(bound.map(({ pod, node }) => world.request("ADD", node, pod, config)));
+  const answers = await Promise.all(bound.map(({ pod, node }) => fixture.request("ADD", node, pod, config)));
   expect(answers.filter(({ status }) => status !== 0)).toEqual([]);
   return answers.flatMap(({ body }) => body!.ips!.map(({ address }) => address));
 }
@@ -51,7 +51,7 @@ test("110, 393: 250 pods on four nodes at once fill a /24 without a duplicate, a
   expect(new Set(await addressesOf(bound, config)).size).toBe(250);
   await until(
     async () => {
-      const pool = await world.api.rest.get<{ spec: { allocations: Record<string, { podref: string }> } }>(
+      const pool = await fixture.api.rest.get<{ spec: { allocations: Record<string, { podref: string }> } }>(
         `${group}/ippools/10.110.0.0-24`,
       );
       return new Set(Object.values(pool.spec.allocations).map(({ podref }) => podref)).size === 250;
@@ -65,7 +65,7 @@ test("508, 313: 24 pods with 16 networks each, all at once: every attachment is 
   const bound = await makePods("many", 24);
   const answers = await Promise.all(
     bound.flatMap(({ pod, node }) =>
-      configs.map((config, index) => world.request("ADD", node, pod, config, { interface: `net${index}` })),
+      configs.map((config, index) => fixture.request("ADD", node, pod, config, { interface: `net${index}` })),
     ),
   );
   expect(answers.filter(({ status }) => status !== 0)).toEqual([]);
@@ -75,9 +75,9 @@ test("508, 313: 24 pods with 16 networks each, all at once: every attachment is 
 test("288: a pod gets its own address back from a daemon that has just started, as after a node's return", async () => {
   const config = networkOf("return", { range: "10.187.0.0/24" });
   const node = "node1";
-  const pods = await Promise.all(["a", "b", "c"].map((name) => world.createPod(`return-${name}`, node)));
+  const pods = await Promise.all(["a", "b", "c"].map((name) => fixture.createPod(`return-${name}`, node)));
   const addressOf = async (pod: PodIdentity, containerId: string) => {
-    const answer = await world.request("ADD", node, pod, config, { containerId });
+    const answer = await fixture.request("ADD", node, pod, config, { containerId });
     return answer.body?.ips?.[0]?.address;
   };
   const before: (string | undefined)[] = [];
@@ -85,9 +85,9 @@ test("288: a pod gets its own address back from a daemon that has just started, 
   expect(new Set(before).size).toBe(3);
   // The free map says what is taken and not by whom: who frees must remember it.
   const map = `/api/v1/namespaces/kube-system/configmaps/${freeMapName("kube-system/10.187.0.0-24")}`;
-  await until(() => world.api.rest.get(map), { what: "the free map" });
-  await world.daemon(node).process.restart();
-  for (const pod of pods) await world.request("DEL", node, pod, config, { containerId: `old-${pod.uid}` });
+  await until(() => fixture.api.rest.get(map), { what: "the free map" });
+  await fixture.daemon(node).process.restart();
+  for (const pod of pods) await fixture.request("DEL", node, pod, config, { containerId: `old-${pod.uid}` });
   const after: (string | undefined)[] = [];
   for (const pod of pods.toReversed()) after.unshift(await addressOf(pod, `new-${pod.uid}`));
   expect(after).toEqual(before);
@@ -100,9 +100,9 @@ test("508, 510: no lease is taken, and an address costs one write, whoever else 
   const config = networkOf("lean", { range: "10.150.0.0/22" });
   const bound = await makePods("lean", 100);
   await addressesOf(bound.slice(0, 20), config); // the pool is made once, and all daemons have met it
-  const before = world.api.requests!().length;
+  const before = fixture.api.requests!().length;
   for (const each of bound.slice(20)) await addressesOf([each], config);
-  const asked = world.api.requests!().slice(before);
+  const asked = fixture.api.requests!().slice(before);
   // A daemon renews the Lease of its own node once a minute, whatever it hands out: a sign of life and no lock.
   const isRenewal = (uri: string) => /\/leases\/holdfast-node-node\d(\?|$)/.test(uri);
   const written = asked.filter(({ user, verb, resource, uri }) => {
@@ -130,17 +130,17 @@ const isOfOneName = (uri: string) =>
 
 test("260, 386: a daemon reads the pods of its own node, one by one or by a selector, and never all of them", async () => {
   const listed = () =>
-    world.api.requests!().filter(({ user, resource, verb }) => {
+    fixture.api.requests!().filter(({ user, resource, verb }) => {
       return user === daemonUser && resource === "pods" && (verb === "list" || verb === "watch");
     });
   const before = listed().length;
-  expect(before).toBeGreaterThanOrEqual(2 * world.daemons.length);
-  await world.api.server.restart(); // every watch breaks
+  expect(before).toBeGreaterThanOrEqual(2 * fixture.daemons.length);
+  await fixture.api.server.restart(); // every watch breaks
   const resumed = () =>
     listed()
       .slice(before)
       .filter(({ verb, code }) => verb === "watch" && code === 200);
-  await until(async () => new Set(resumed().map(({ uri }) => nodeOf(uri))).size === world.daemons.length, {
+  await until(async () => new Set(resumed().map(({ uri }) => nodeOf(uri))).size === fixture.daemons.length, {
     what: "all daemons to watch their pods again",
   });
   const isAllowed = ({ verb, uri }: AuditedRequest) =>

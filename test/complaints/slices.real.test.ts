@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
 import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
+import { type PodIdentity, Fixture } from "../lab/holdfast/fixture.ts";
 import type { CniAnswer } from "../lab/holdfast/request.ts";
-import { type PodIdentity, World } from "../lab/holdfast/world.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
 
@@ -11,9 +11,9 @@ const group = "/apis/whereabouts.cni.cncf.io/v1alpha1";
 const daemonCount = 3;
 const storyMs = 180_000;
 
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
-  world = await World.start({
+  fixture = await Fixture.start({
     api: "real",
     daemons: daemonCount,
     controller: true,
@@ -21,8 +21,8 @@ beforeAll(async () => {
     nodeArgs: ["--cooldown-seconds=0"],
   });
 }, coldStartTimeoutMs);
-afterAll(() => world?.stop());
-beforeEach(() => onTestFailed(() => console.error(world.lastWords())));
+afterAll(() => fixture?.stop());
+beforeEach(() => onTestFailed(() => console.error(fixture.lastWords())));
 
 interface Definition {
   readonly name: string;
@@ -35,7 +35,7 @@ const definitionsOf = (namespace: string) =>
 
 async function define(name: string, ipam: object, namespace = "default"): Promise<Definition> {
   const config = { cniVersion: "1.0.0", name, type: "bridge", ipam: { type: "holdfast", ...ipam } };
-  await world.api.rest.create(definitionsOf(namespace), {
+  await fixture.api.rest.create(definitionsOf(namespace), {
     apiVersion: "k8s.cni.cncf.io/v1",
     kind: "NetworkAttachmentDefinition",
     metadata: { name, namespace },
@@ -48,9 +48,9 @@ async function define(name: string, ipam: object, namespace = "default"): Promis
 async function add(pod: PodIdentity, node: string, { config }: Definition, port = "net1"): Promise<string[]> {
   return until(
     async () => {
-      const { status, body } = await world.request("ADD", node, pod, config, { interface: port });
+      const { status, body } = await fixture.request("ADD", node, pod, config, { interface: port });
       if (status === 0) return body!.ips!.map(({ address }) => address);
-      await world.request("DEL", node, pod, config, { interface: port });
+      await fixture.request("DEL", node, pod, config, { interface: port });
       throw new Error(`${body?.msg} ${body?.details}`);
     },
     { what: `an address for ${pod.name}`, everyMs: 200 },
@@ -58,7 +58,7 @@ async function add(pod: PodIdentity, node: string, { config }: Definition, port 
 }
 
 async function addNew(name: string, node: string, definition: Definition): Promise<string[]> {
-  return add(await world.createPod(name, node), node, definition);
+  return add(await fixture.createPod(name, node), node, definition);
 }
 
 interface SlicePool {
@@ -70,12 +70,12 @@ interface SlicePool {
   };
 }
 const slicePool = (name: string) =>
-  world.api.rest.get<SlicePool>(`${group}/namespaces/kube-system/nodeslicepools/${name}`);
+  fixture.api.rest.get<SlicePool>(`${group}/namespaces/kube-system/nodeslicepools/${name}`);
 const condition = async (name: string, type: string) =>
   (await slicePool(name)).status?.conditions?.find((each) => each.type === type);
 const slicesOfNetwork = async (range: string) => {
   const selector = encodeURIComponent("holdfast.io/slice");
-  const { items } = await world.api.rest.get<{
+  const { items } = await fixture.api.rest.get<{
     items: { metadata: { annotations?: Readonly<Record<string, string>> } }[];
   }>(`${group}/ippools?labelSelector=${selector}`);
   return items.filter(({ metadata }) => metadata.annotations?.["holdfast.io/sliced-range"] === range);
@@ -98,7 +98,7 @@ test(
     const bound = await Promise.all(
       Array.from({ length: 100 }, async (_, index) => {
         const node = `node${1 + (index % daemonCount)}`;
-        return { node, pod: await world.createPod(`many-${index}`, node) };
+        return { node, pod: await fixture.createPod(`many-${index}`, node) };
       }),
     );
     const given = await Promise.all(
@@ -123,17 +123,17 @@ test(
   { timeout: storyMs },
   async () => {
     const definition = await define("few", { range: "10.18.0.0/30", node_slice_size: "/31", network_name: "few" });
-    const first = await world.createPod("few-1", "node1");
+    const first = await fixture.createPod("few-1", "node1");
     await add(first, "node1", definition);
     await addNew("few-2", "node2", definition);
-    const late = await world.createPod("few-3", "node3");
-    const refused = await world.request("ADD", "node3", late, definition.config);
+    const late = await fixture.createPod("few-3", "node3");
+    const refused = await fixture.request("ADD", "node3", late, definition.config);
     expect(refused.status).not.toBe(0);
     expect(wordsOf(refused)).toContain("10.18.0.0/30");
     await until(async () => (await condition("few", "Exhausted"))?.status === "True", { what: "the condition" });
-    expect(world.controller?.running).toBe(true);
-    expect(world.daemons.every(({ process }) => process.running)).toBe(true);
-    expect(await world.request("DEL", "node1", first, definition.config)).toMatchObject({ status: 0 });
+    expect(fixture.controller?.running).toBe(true);
+    expect(fixture.daemons.every(({ process }) => process.running)).toBe(true);
+    expect(await fixture.request("DEL", "node1", first, definition.config)).toMatchObject({ status: 0 });
     expect(await add(late, "node3", definition)).toEqual([expect.stringMatching(/^10\.18\.0\.[12]\/30$/)]);
   },
 );
@@ -143,11 +143,11 @@ test(
   { timeout: storyMs },
   async () => {
     const definition = await define("away", { range: "10.14.0.0/24", node_slice_size: "/28" }, "kube-public");
-    const pod = await world.createPod("away", "node2");
+    const pod = await fixture.createPod("away", "node2");
     expect(await add(pod, "node2", definition)).toEqual([expect.stringMatching(/^10\.14\.0\.\d+\/24$/)]);
     expect((await slicePool("away")).spec.range).toBe("10.14.0.0/24");
-    await world.request("DEL", "node2", pod, definition.config);
-    await world.api.rest.delete(`${definitionsOf("kube-public")}/away`);
+    await fixture.request("DEL", "node2", pod, definition.config);
+    await fixture.api.rest.delete(`${definitionsOf("kube-public")}/away`);
     await until(async () => (await slicesOfNetwork("10.14.0.0/24")).length === 0, { what: "the slices to go" });
     await until(
       () =>
@@ -193,12 +193,12 @@ test("s2: the first and the last address of a slice are given, with the network'
 });
 
 test("s3: one Lease per node, whatever the number of networks", async () => {
-  const { items } = await world.api.rest.get<{ items: { metadata: { name: string } }[] }>(
+  const { items } = await fixture.api.rest.get<{ items: { metadata: { name: string } }[] }>(
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases",
   );
   const names = items.map(({ metadata }) => metadata.name).filter((name) => name !== "holdfast-controller");
   const ours = names.filter((name) => name.includes("node"));
-  expect(ours.toSorted()).toEqual(world.daemons.map(({ name }) => nodeLeaseName(name)).toSorted());
+  expect(ours.toSorted()).toEqual(fixture.daemons.map(({ name }) => nodeLeaseName(name)).toSorted());
 });
 
 test("s4: definitions without a network name do not disagree, whatever their ranges and sizes", async () => {
@@ -217,10 +217,10 @@ test(
   async () => {
     const ipam = { range: "10.57.0.0/28", node_slice_size: "/29", network_name: "change" };
     const definition = await define("change", ipam);
-    const pod = await world.createPod("change-1", "node1");
+    const pod = await fixture.createPod("change-1", "node1");
     const before = await add(pod, "node1", definition);
     const changed = { ...definition.config, ipam: { type: "holdfast", ...ipam, node_slice_size: "/30" } };
-    await world.api.rest.patch(`${definitionsOf("default")}/change`, { spec: { config: JSON.stringify(changed) } });
+    await fixture.api.rest.patch(`${definitionsOf("default")}/change`, { spec: { config: JSON.stringify(changed) } });
     const after = { ...definition, config: changed };
     const given: string[] = [];
     for (let index = 0; index < 13; index++) given.push(...(await addNew(`change-n${index}`, "node2", after)));

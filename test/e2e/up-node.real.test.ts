@@ -14,7 +14,7 @@ import { silent } from "../../src/log/log.ts";
 import { LeakCollector } from "../../src/pools/leaks/collector.ts";
 import { kubevirtCrds } from "../claims/kubevirt/crds.ts";
 import { until } from "../lab/wait.ts";
-import { UpGround } from "./up-ground.ts";
+import { UpFixture } from "./up-fixture.ts";
 
 const node = nodeNameOf(hostname());
 const podText = (name: string) =>
@@ -25,19 +25,19 @@ const podText = (name: string) =>
     spec: { nodeName: node, containers: [{ name: "web", image: "web" }] },
   });
 
-let ground: UpGround;
-beforeEach(() => (ground = new UpGround()));
-afterEach(() => ground[Symbol.asyncDispose]());
+let fixture: UpFixture;
+beforeEach(() => (fixture = new UpFixture()));
+afterEach(() => fixture[Symbol.asyncDispose]());
 
 /** The addresses of example's network that are held, without those that rest. */
 const held = () => {
   const words = "get overlappingrangeipreservations -n kube-system --no-headers -o custom-columns=:metadata.name";
-  return ground.kubectl(...words.split(" "), "-l", "!holdfast.io/cooling");
+  return fixture.kubectl(...words.split(" "), "-l", "!holdfast.io/cooling");
 };
 
 /** Leak collection by its own limits, on a clock of ours: two looks, an hour apart. */
 async function lookTwiceAnHourApart(): Promise<void> {
-  await using connection = connect(await loadKubeconfig({ path: ground.kubeconfig }));
+  await using connection = connect(await loadKubeconfig({ path: fixture.kubeconfig }));
   const { client } = connection;
   const stop = new AbortController();
   const common = { client, clock: realClock, systemNamespace: "kube-system", cooldownMs: 0 };
@@ -66,38 +66,38 @@ async function lookTwiceAnHourApart(): Promise<void> {
 
 describe("a pod of `holdfast up`", () => {
   it("has a Node that is Ready, keeps its address for as long as it lives, and ends when it is deleted", async () => {
-    const run = ground.up("--port", "0");
+    const run = fixture.up("--port", "0");
     await run.until("Waiting for CNI requests");
     const ready = 'jsonpath={.status.conditions[?(@.type=="Ready")].status}';
-    expect(await ground.kubectl("get", "node", node, "--ignore-not-found", "-o", ready)).toBe("True");
+    expect(await fixture.kubectl("get", "node", node, "--ignore-not-found", "-o", ready)).toBe("True");
 
     for (const pod of ["web-0", "lost-0"]) {
-      await ground.kubectlWith(podText(pod), "apply", "-f", "-");
-      expect(await ground.cni("ADD", pod, `sandbox-of-${pod}`)).toMatchObject({ status: 0 });
+      await fixture.kubectlWith(podText(pod), "apply", "-f", "-");
+      expect(await fixture.cni("ADD", pod, `sandbox-of-${pod}`)).toMatchObject({ status: 0 });
     }
     expect((await held()).split("\n")).toEqual(["10.77.0.2", "10.77.0.3", ""]);
-    await ground.kubectl("delete", "pod", "-n", "example", "lost-0", "--force", "--grace-period=0");
+    await fixture.kubectl("delete", "pod", "-n", "example", "lost-0", "--force", "--grace-period=0");
     await lookTwiceAnHourApart();
     // Of the one that is gone it was collected; the one that lives has its own.
     expect((await held()).split("\n")).toEqual(["10.77.0.2", ""]);
     // The pool shows it a moment later.
-    await expect.poll(async () => (await ground.holdfast("check")).code, { timeout: 30_000, interval: 500 }).toBe(0);
+    await expect.poll(async () => (await fixture.holdfast("check")).code, { timeout: 30_000, interval: 500 }).toBe(0);
 
-    expect(await ground.cni("DEL", "web-0", "sandbox-of-web-0")).toMatchObject({ status: 0 });
+    expect(await fixture.cni("DEL", "web-0", "sandbox-of-web-0")).toMatchObject({ status: 0 });
     // kubectl waits until it is gone.
-    await ground.kubectl("delete", "pod", "-n", "example", "web-0", "--grace-period=1", "--timeout=120s");
+    await fixture.kubectl("delete", "pod", "-n", "example", "web-0", "--grace-period=1", "--timeout=120s");
     expect(await held()).toBe("");
-    expect(await ground.kubectl("get", "pods", "-n", "example", "-o", "name")).toBe("");
+    expect(await fixture.kubectl("get", "pods", "-n", "example", "-o", "name")).toBe("");
   });
 
   it("keeps its claims: letting go of finalizers is refused while `up` leads", async () => {
-    const first = ground.up("--port", "0");
+    const first = fixture.up("--port", "0");
     await first.until("Ctrl-C");
-    for (const crd of kubevirtCrds) await ground.kubectlWith(JSON.stringify(crd), "apply", "-f", "-");
-    await ground.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s");
+    for (const crd of kubevirtCrds) await fixture.kubectlWith(JSON.stringify(crd), "apply", "-f", "-");
+    await fixture.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s");
     first.child.kill("SIGINT");
     await first.ended;
-    const second = ground.up("--port", "0");
+    const second = fixture.up("--port", "0");
     await second.until("Waiting for CNI requests");
     const config = JSON.stringify({
       cniVersion: "1.0.0",
@@ -120,14 +120,14 @@ describe("a pod of `holdfast up`", () => {
       metadata: { name: "vm1", namespace: "example" },
       spec: { runStrategy: "Halted", template },
     };
-    for (const object of [network, vm]) await ground.kubectlWith(JSON.stringify(object), "apply", "-f", "-");
+    for (const object of [network, vm]) await fixture.kubectlWith(JSON.stringify(object), "apply", "-f", "-");
     const finalizers = ["-n", "example", "get", "ipamclaim", "vm1.a", "--ignore-not-found"];
     finalizers.push("-o", "jsonpath={.metadata.finalizers}");
-    await until(async () => (await ground.kubectl(...finalizers)).includes("holdfast.io/persistent-ip"), {
+    await until(async () => (await fixture.kubectl(...finalizers)).includes("holdfast.io/persistent-ip"), {
       what: "the claim that the leader makes",
     });
-    const refused = await ground.holdfast("claims", "release-finalizers", "--yes");
+    const refused = await fixture.holdfast("claims", "release-finalizers", "--yes");
     expect(refused).toMatchObject({ code: 1, printed: expect.stringContaining("A controller leads") });
-    expect(await ground.kubectl(...finalizers)).toContain("holdfast.io/persistent-ip");
+    expect(await fixture.kubectl(...finalizers)).toContain("holdfast.io/persistent-ip");
   });
 });

@@ -5,21 +5,21 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { UpGround } from "./up-ground.ts";
+import { UpFixture } from "./up-fixture.ts";
 
-let ground: UpGround;
-const up = (...args: string[]) => ground.up(...args);
-const kubectl = (...args: string[]) => ground.kubectl(...args);
+let fixture: UpFixture;
+const up = (...args: string[]) => fixture.up(...args);
+const kubectl = (...args: string[]) => fixture.kubectl(...args);
 
-beforeEach(() => (ground = new UpGround()));
-afterEach(() => ground[Symbol.asyncDispose]());
+beforeEach(() => (fixture = new UpFixture()));
+afterEach(() => fixture[Symbol.asyncDispose]());
 
 describe("holdfast up", () => {
   it("serves kubectl with the example network, and keeps what was written across a stop and a kill", async () => {
     const first = up("--port", "0");
-    expect(await first.until("Ctrl-C")).toContain(`export KUBECONFIG=${ground.data}/kubeconfig`);
-    expect(statSync(join(ground.data, "kubeconfig")).mode & 0o777).toBe(0o600);
-    expect(statSync(ground.data).mode & 0o777).toBe(0o700);
+    expect(await first.until("Ctrl-C")).toContain(`export KUBECONFIG=${fixture.data}/kubeconfig`);
+    expect(statSync(join(fixture.data, "kubeconfig")).mode & 0o777).toBe(0o600);
+    expect(statSync(fixture.data).mode & 0o777).toBe(0o700);
     const config = await kubectl("-n", "example", "get", "net-attach-def", "blue", "-o", "jsonpath={.spec.config}");
     expect(JSON.parse(config)).toMatchObject({ ipam: { type: "holdfast", range: "10.77.0.0/24" } });
     expect(await kubectl("get", "crd", "ipamclaims.k8s.cni.cncf.io", "-o", "name")).toContain("ipamclaims");
@@ -31,7 +31,7 @@ describe("holdfast up", () => {
     await second.until("Ctrl-C");
     expect(await kubectl("-n", "example", "get", "configmap", "kept", "-o", "jsonpath={.data.a}")).toBe("1");
     await kubectl("-n", "example", "create", "configmap", "too", "--from-literal=a=2");
-    await ground.stop(second.child, "SIGKILL");
+    await fixture.stop(second.child, "SIGKILL");
 
     const third = up("--port", "0");
     await third.until("Ctrl-C");
@@ -41,7 +41,7 @@ describe("holdfast up", () => {
   });
 
   it("gives an address to who asks through the plugin, gives the same again after a restart, and takes it back", async () => {
-    const cni = (command: string, containerId: string) => ground.cni(command, "web-0", containerId);
+    const cni = (command: string, containerId: string) => fixture.cni(command, "web-0", containerId);
     const first = up("--port", "0");
     await first.until("Waiting for CNI requests");
     const added = await cni("ADD", "sandbox1");

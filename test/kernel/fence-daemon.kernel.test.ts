@@ -16,7 +16,7 @@ import { shutLinks } from "../../src/node/kernel/shut.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { tellState } from "../ledger/told-state.ts";
-import { Rig } from "../node/rig.ts";
+import { DaemonFixture } from "../node/daemon-fixture.ts";
 import { podArgs } from "../node/shim.ts";
 import { Wire } from "./wire.ts";
 
@@ -98,8 +98,8 @@ async function launcher(name: string, node: string, claim: string): Promise<stri
 
 const fencing = { identify: namespaceId, shut: shutLinks };
 const isUp = async (host: string) => (await wire.link(host)).flags.includes("UP");
-const fenced = async (rig: Rig) =>
-  Number(/^holdfast_sandboxes_fenced_total (\d+)/m.exec(await rig.registry.metrics())?.[1]);
+const fenced = async (daemonFixture: DaemonFixture) =>
+  Number(/^holdfast_sandboxes_fenced_total (\d+)/m.exec(await daemonFixture.registry.metrics())?.[1]);
 
 test.each([
   ["while its daemon ran on, cut off", "stake-1"],
@@ -114,8 +114,8 @@ test.each([
       spec: { network: "blue", interface: "" },
     });
     const line = cable();
-    await using old = await Rig.start({ transport: line.transport, node: "n1", fencing });
-    await using young = await Rig.start({ transport: api.transport, node: "n2", fencing });
+    await using old = await DaemonFixture.start({ transport: line.transport, node: "n1", fencing });
+    await using young = await DaemonFixture.start({ transport: api.transport, node: "n2", fencing });
     const sandbox = (host: string, pod: string, uid: string) => ({
       container: `c-${pod}`,
       netns: wire.netns(host),

@@ -13,7 +13,7 @@ export interface AuditedRequest {
 }
 
 interface AuditEvent {
-  readonly stage: string;
+  readonly fixture: string;
   readonly verb: string;
   readonly requestURI: string;
   readonly user: { readonly username: string };

@@ -23,7 +23,7 @@ import { LabNode } from "./node.ts";
 import type { Access, Rest } from "./rest.ts";
 import { together, until } from "./wait.ts";
 
-export interface NodesGround {
+export interface NodesFixture {
   readonly plan: ControlPlanePlan;
   readonly identities: Identities;
   readonly network: LabNetwork;
@@ -40,7 +40,7 @@ export interface NodesOptions {
 }
 
 /** What every node shares. */
-interface Common extends NodesGround {
+interface Common extends NodesFixture {
   readonly options: NodesOptions;
   readonly images: LabImages;
   /** How nodes reach the API server. */
@@ -50,8 +50,8 @@ interface Common extends NodesGround {
 }
 
 /** Resolves when every node is Ready and the default service account is there: pods can be created. */
-export async function startNodes(ground: NodesGround, options: NodesOptions): Promise<LabNode[]> {
-  const { plan, rest, access } = ground;
+export async function startNodes(fixture: NodesFixture, options: NodesOptions): Promise<LabNode[]> {
+  const { plan, rest, access } = fixture;
   const server = { url: `https://${bridgeAddress}:${plan.port}`, ca: access.ca };
   const [images, program, kubeconfig] = await Promise.all([
     ensureImages(),
@@ -59,7 +59,7 @@ export async function startNodes(ground: NodesGround, options: NodesOptions): Pr
     options.networks === false ? "" : installNetworks(rest, server, plan.state.folder),
   ]);
   const networks = options.networks === false ? undefined : { program, kubeconfig };
-  const common = { ...ground, options, images, server, networks };
+  const common = { ...fixture, options, images, server, networks };
   const nodes = await together(
     plan.nodeNames.map((name, at) => async (signal: AbortSignal) => {
       const node = await prepareNode(common, name, at + 1);

@@ -12,7 +12,7 @@ import { disownPools } from "../../src/ledger/coexistence/disowning.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import { Corner, type Entry, type LedgerWorld } from "./world.ts";
+import { Corner, type Entry, type LedgerFixture } from "./fixture.ts";
 
 const entry = (name: string, id = `c-${name}`): Entry => ({ id, podref: `d/${name}`, ifname: "net1" });
 const pod = (name: string): Owner => ({
@@ -24,11 +24,11 @@ const pod = (name: string): Owner => ({
   containerId: `c-${name}`,
 });
 
-export function adoptionTests(world: LedgerWorld): void {
+export function adoptionTests(fixture: LedgerFixture): void {
   describe("adoption", () => {
     let corner: Corner;
     beforeEach(async () => {
-      corner = await Corner.of(world);
+      corner = await Corner.of(fixture);
     });
 
     async function adopt(range: string, more: Partial<AdoptionOptions> = {}, client = corner.client) {
@@ -243,7 +243,7 @@ export function adoptionTests(world: LedgerWorld): void {
 
     it("does not mark a pool that got an entry after it was read", async () => {
       await corner.pool("10.0.0.0-24", "10.0.0.0/24", { "1": entry("a") });
-      const real = world.transport();
+      const real = fixture.transport();
       let late = true;
       const slow: Transport = async (call) => {
         if (call.method === "PATCH" && late) {
@@ -264,7 +264,7 @@ export function adoptionTests(world: LedgerWorld): void {
       const entries = Array.from({ length: 6 }, (_, n) => [String(n + 1), entry(`p${n}`)] as const);
       await corner.pool("fd00---64", "fd00::/64", Object.fromEntries(entries));
       for (let n = 0; n < 6; n++) await corner.reservation(`fd00--${n + 1}`, `d/p${n}`);
-      const real = world.transport();
+      const real = fixture.transport();
       for (let struck = 1; struck < 16; struck += 2) {
         let writes = 0;
         const broken: Transport = async (call) => {

@@ -9,20 +9,20 @@ import type { Transport } from "../../src/kube/transport/transport.ts";
 import { removeObject } from "../../src/ledger/reservation/guarded-delete.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { Corner, type LedgerWorld } from "./world.ts";
+import { Corner, type LedgerFixture } from "./fixture.ts";
 
 const web: Owner = { kind: "pod", uid: "u-1", namespace: "d", name: "web", interface: "net1", containerId: "c-1" };
 const kept = ["holdfast.io/kept"];
 
-export function coexistenceTests(world: LedgerWorld): void {
+export function coexistenceTests(fixture: LedgerFixture): void {
   describe("beside whereabouts", () => {
     let corner: Corner;
     let isActive: boolean;
     let ledger: ReservationLedger;
     beforeEach(async () => {
-      corner = await Corner.of(world);
+      corner = await Corner.of(fixture);
       isActive = true;
-      ledger = open(world.transport());
+      ledger = open(fixture.transport());
     });
 
     const open = (transport: Transport) =>
@@ -97,7 +97,7 @@ export function coexistenceTests(world: LedgerWorld): void {
         if (call.method === "PATCH" && call.path.includes("overlappingrangeipreservations") && answered === undefined) {
           answered = await take("10.0.0.5", "p", { owner: later });
         }
-        return world.transport()(call);
+        return fixture.transport()(call);
       };
       const guard = { domain: "network:", address: parseAddress("10.0.0.5"), owner: ownerKey(web), cooldownMs: 0 };
       const released = await open(slow).release({ ...guard, version: hold.version });
@@ -119,7 +119,7 @@ export function coexistenceTests(world: LedgerWorld): void {
         if (call.method === "PATCH" && answered === undefined) {
           answered = await ledger.take({ ...request("10.0.0.5", "p", { owner: other }), early: true });
         }
-        return world.transport()(call);
+        return fixture.transport()(call);
       };
       expect(await removeObject(new KubeClient({ transport: slow }), reservations, rested!)).toBe("changed");
       expect(answered).toMatchObject({ outcome: "taken", hold: { owner: other } });
@@ -253,7 +253,7 @@ export function coexistenceTests(world: LedgerWorld): void {
 
     it("whatever step's reply is lost, a repeated take ends with object and entry, and a repeated release with neither", async () => {
       await corner.pool("p", "fd00::/64");
-      const real = world.transport();
+      const real = fixture.transport();
       for (const when of ["before", "after"]) {
         for (let struck = 1; struck <= 3; struck++) {
           let writes = 0;

@@ -9,12 +9,12 @@ import { type HeldObjectsOptions, listHolds } from "../../src/ledger/reservation
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parseCidr } from "../../src/net/prefix.ts";
-import { Corner, type LedgerWorld } from "./world.ts";
+import { Corner, type LedgerFixture } from "./fixture.ts";
 
-export function poolTests(world: LedgerWorld): void {
+export function poolTests(fixture: LedgerFixture): void {
   let corner: Corner;
   beforeEach(async () => {
-    corner = await Corner.of(world);
+    corner = await Corner.of(fixture);
   });
 
   describe("a pool object", () => {

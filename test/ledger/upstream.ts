@@ -7,7 +7,7 @@ import { realClock } from "../../src/kube/clock.ts";
 import { LeaseLock } from "../../src/kube/lease.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { detectUpstream } from "../../src/ledger/coexistence/upstream.ts";
-import { Corner, type LedgerWorld } from "./world.ts";
+import { Corner, type LedgerFixture } from "./fixture.ts";
 
 const labels = { app: "x" };
 const ownNamespace = {
@@ -20,11 +20,11 @@ const template = (image: string) => ({
 });
 const hourMs = 3_600_000;
 
-export function upstreamTests(world: LedgerWorld): void {
+export function upstreamTests(fixture: LedgerFixture): void {
   describe("whereabouts", () => {
     let corner: Corner;
     beforeEach(async () => {
-      corner = await Corner.of(world);
+      corner = await Corner.of(fixture);
     });
     const look = (now = Date.now) => detectUpstream(corner.client, { systemNamespace: corner.namespace, now });
 
@@ -38,7 +38,7 @@ export function upstreamTests(world: LedgerWorld): void {
 
     it("is not active by what stands in a namespace that nobody named: a tenant's image is no sign", async () => {
       const { client } = corner;
-      const tenant = (await Corner.of(world)).namespace;
+      const tenant = (await Corner.of(fixture)).namespace;
       const spec = { replicas: 1, selector: { matchLabels: labels }, template: template("apps/staff-whereabouts:1.0") };
       await client.create(deployments, { metadata: { namespace: tenant, name: "staff" }, spec });
       await client.create(daemonSets, { metadata: { namespace: tenant, name: "staff" }, spec });
@@ -51,7 +51,7 @@ export function upstreamTests(world: LedgerWorld): void {
       ["as its kubeconfig does where nothing says it", [], "kube-system"],
     ])("has its pools where it keeps them: %s", async (_, env, expected) => {
       const { client, namespace } = corner;
-      const multus = (await Corner.of(world)).namespace;
+      const multus = (await Corner.of(fixture)).namespace;
       const containers = [{ name: "c", image: "whereabouts:latest", env }];
       const spec = { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } };
       await client.create(daemonSets, { metadata: { namespace: multus, name: "w" }, spec });
@@ -109,7 +109,7 @@ export function upstreamTests(world: LedgerWorld): void {
       const { namespace } = corner;
       const nowMs = Date.now();
       const renewTime = new Date(nowMs).toISOString().replace("Z", "000Z");
-      const theirs = new KubeClient({ transport: world.transport(), userAgent: "whereabouts/v0.9.4 (linux/amd64)" });
+      const theirs = new KubeClient({ transport: fixture.transport(), userAgent: "whereabouts/v0.9.4 (linux/amd64)" });
       await theirs.create(leases, {
         metadata: { namespace, name: "whereabouts" },
         spec: { holderIdentity: "", renewTime },
@@ -125,7 +125,7 @@ export function upstreamTests(world: LedgerWorld): void {
       const { client, namespace } = corner;
       const at = { namespace, name: "whereabouts" };
       await client.delete(leases, at).catch(() => {});
-      const theirs = new KubeClient({ transport: world.transport(), userAgent: "whereabouts/v0.9.4 (linux/amd64)" });
+      const theirs = new KubeClient({ transport: fixture.transport(), userAgent: "whereabouts/v0.9.4 (linux/amd64)" });
       const renew = async (by: KubeClient, identity: string) => {
         const lock = new LeaseLock({ client: by, ...at, identity, leaseDurationMs: 1, clock: realClock });
         expect(await lock.tryHold(new AbortController().signal, 10_000)).toBe(true);
@@ -141,7 +141,7 @@ export function upstreamTests(world: LedgerWorld): void {
     it("is active by a pool that it wrote, for an hour", async () => {
       await corner.pool("10.0.0.0-24", "10.0.0.0/24");
       const at = { namespace: corner.namespace, name: "10.0.0.0-24" };
-      const theirs = new KubeClient({ transport: world.transport(), userAgent: "whereabouts/v0.9.4 (linux/amd64)" });
+      const theirs = new KubeClient({ transport: fixture.transport(), userAgent: "whereabouts/v0.9.4 (linux/amd64)" });
       const body = { spec: { allocations: { "1": { id: "c", podref: "d/a" } } } };
       await theirs.patch(ipPools, at, { type: "merge", body });
       const found = await look();
@@ -152,7 +152,7 @@ export function upstreamTests(world: LedgerWorld): void {
   });
 
   it("a plain update writes the status of a NodeSlicePool: whereabouts' node-slice-controller knows no other way", async () => {
-    const { client, namespace } = await Corner.of(world);
+    const { client, namespace } = await Corner.of(fixture);
     const spec = { range: "10.0.0.0/16", sliceSize: "/24" };
     const made = await client.create(nodeSlicePools, { metadata: { namespace, name: "blue" }, spec });
     const allocations = [{ nodeName: "n1", sliceRange: "10.0.0.0/24" }];
@@ -162,7 +162,7 @@ export function upstreamTests(world: LedgerWorld): void {
 
   describe("the state", () => {
     it("is read as it was written, and as coexistence where there is none or it is spoilt", async () => {
-      const { client, namespace } = await Corner.of(world);
+      const { client, namespace } = await Corner.of(fixture);
       expect(readState(await fetchState(client, { namespace }))).toMatchObject({ coexistence: true, paused: "" });
       const state = { coexistence: false, why: "nothing of it was found", paused: "migration by anna" };
       const made = await client.create(configMaps, stateObject(namespace, state));

@@ -15,8 +15,8 @@ import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { volume } from "../volume.ts";
+import { Fixture } from "./fixture.ts";
 import { ask } from "./shim.ts";
-import { World } from "./world.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const folder = mkdtempSync(join(tmpdir(), "holdfast-chaos-"));
@@ -28,11 +28,11 @@ const killsMax = volume(12, 40);
 
 let lab: Cluster;
 let connection: Connection;
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
   lab = await cluster();
   connection = connect(await loadKubeconfig({ path: lab.kubeconfig, context: undefined }));
-  world = await World.open({ transport: connection.transport, stop: async () => {} });
+  fixture = await Fixture.open({ transport: connection.transport, stop: async () => {} });
 }, coldStartTimeoutMs);
 afterAll(async () => {
   await connection[Symbol.asyncDispose]();
@@ -94,7 +94,7 @@ it("no address is given twice, and none is left", { timeout: 600_000 }, async ()
   const kills = await killing;
   expect(reports.flatMap(({ duplicates }) => duplicates)).toEqual([]);
   expect(kills).toBeGreaterThan(1);
-  await expect.poll(() => world.held("network:chaos "), { timeout: 60_000, interval: 500 }).toEqual([]);
+  await expect.poll(() => fixture.held("network:chaos "), { timeout: 60_000, interval: 500 }).toEqual([]);
   for (const node of nodes) await expect.poll(() => answers(node), { timeout: 60_000 }).toBe(true);
   for (const daemon of running.values()) daemon.kill("SIGTERM");
   const codes = await Promise.all([...running.values()].map(async (daemon) => (await once(daemon, "exit"))[0]));

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { openApi } from "../../src/apiserver/api.ts";
 import type { Transport } from "../../src/kube/transport/transport.ts";
-import { given, network, pod, World } from "./world.ts";
+import { given, network, pod, Fixture } from "./fixture.ts";
 
 /** The calls of these files that are under way, the innermost first. */
 function callsIn(stack: string, files: readonly string[]): string[] {
@@ -12,7 +12,7 @@ function callsIn(stack: string, files: readonly string[]): string[] {
 
 it("the ledger is reached from the handler by 15 calls at most", async () => {
   const api = openApi({ path: ":memory:" });
-  const world = await World.open({ transport: api.transport, stop: async () => api.close() });
+  const fixture = await Fixture.open({ transport: api.transport, stop: async () => api.close() });
   const stacks = { namespace: "", reservation: "" };
   const transport: Transport = async (request) => {
     const { stack = "" } = new Error("here");
@@ -21,14 +21,17 @@ it("the ledger is reached from the handler by 15 calls at most", async () => {
       stacks.reservation = stack;
     return api.transport(request);
   };
-  const rig = await world.daemon({ transport });
+  const daemonFixture = await fixture.daemon({ transport });
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 100;
   try {
-    await given(rig, { ...pod("a"), config: network("depth", { range: "10.21.0.0/24", network_name: "depth" }) });
+    await given(daemonFixture, {
+      ...pod("a"),
+      config: network("depth", { range: "10.21.0.0/24", network_name: "depth" }),
+    });
   } finally {
     Error.stackTraceLimit = limit;
-    await world.close();
+    await fixture.close();
   }
   // What a stack does not show: `takeAll`, which waits for all shares at once, and `answer` and `add`, which hand a promise on.
   const unseen = 3;

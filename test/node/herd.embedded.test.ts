@@ -6,11 +6,11 @@ import { configMaps } from "../../src/cluster/resources.ts";
 import { stateObject } from "../../src/cluster/state.ts";
 import { lookUp } from "../../src/kube/look-up.ts";
 import type { Transport } from "../../src/kube/transport/transport.ts";
-import { given, network, pod, World } from "./world.ts";
+import { given, network, pod, Fixture } from "./fixture.ts";
 
 const state = { namespace: "kube-system", name: "holdfast-state" };
 let api: Api;
-let world: World;
+let fixture: Fixture;
 /** Lists of holds since the test began to count. */
 let lists: string[];
 let isOverloaded: boolean;
@@ -31,25 +31,27 @@ const transport: Transport = async (request) => {
 beforeEach(async () => {
   [lists, isOverloaded] = [[], false];
   api = openApi({ path: ":memory:" });
-  world = await World.open({ transport: api.transport, stop: async () => api.close() });
-  if ((await lookUp(world.admin, configMaps, state)) === undefined) {
+  fixture = await Fixture.open({ transport: api.transport, stop: async () => api.close() });
+  if ((await lookUp(fixture.admin, configMaps, state)) === undefined) {
     const { metadata, data } = stateObject("kube-system", { coexistence: false, why: "", paused: "" });
     const sliced = JSON.stringify({ version: 1, ranges: [] });
-    await world.admin.create(configMaps, { metadata, data: { ...data, sliced } });
+    await fixture.admin.create(configMaps, { metadata, data: { ...data, sliced } });
   }
 });
-afterEach(() => world.close());
+afterEach(() => fixture.close());
 
 const seconds = (count: number) => new Promise((resolve) => setTimeout(resolve, count * 1000));
 const paused = (text: string) =>
-  world.admin.patch(configMaps, state, { type: "merge", body: { data: { paused: text } } } as const);
+  fixture.admin.patch(configMaps, state, { type: "merge", body: { data: { paused: text } } } as const);
 
 it("a pause costs one list when it is over, and the server's Retry-After is obeyed", async () => {
-  const rig = await world.daemon({ transport });
+  const daemonFixture = await fixture.daemon({ transport });
   const config = network("herd", { range: "10.30.0.0/24", network_name: "herd" });
-  await given(rig, { ...pod("a"), config });
+  await given(daemonFixture, { ...pod("a"), config });
   await paused("a test");
-  await expect.poll(async () => (await rig.ask({ command: "ADD", ...pod("b"), config })).text).toContain("a test");
+  await expect
+    .poll(async () => (await daemonFixture.ask({ command: "ADD", ...pod("b"), config })).text)
+    .toContain("a test");
   lists = [];
   await seconds(3);
   expect(lists, "while it lasts").toEqual([]);
@@ -60,7 +62,7 @@ it("a pause costs one list when it is over, and the server's Retry-After is obey
   expect(lists, "the server asked for 10 s").toHaveLength(1);
   isOverloaded = false;
   await expect
-    .poll(async () => (await rig.ask({ command: "ADD", ...pod("b"), config })).status, { timeout: 30_000 })
+    .poll(async () => (await daemonFixture.ask({ command: "ADD", ...pod("b"), config })).status, { timeout: 30_000 })
     .toBe(0);
   // Of what this node holds one list of either kind, and one of the namespace for the pool.
   expect(lists.length).toBeLessThanOrEqual(5);

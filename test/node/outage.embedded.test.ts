@@ -6,17 +6,17 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
-import type { Rig } from "./rig.ts";
-import { given, network, pod, World } from "./world.ts";
+import type { DaemonFixture } from "./daemon-fixture.ts";
+import { given, network, pod, Fixture } from "./fixture.ts";
 
 type Weather = "fine" | "away" | "silent-once";
 
 let api: Api;
-let world: World;
-let rig: Rig;
+let fixture: Fixture;
+let daemonFixture: DaemonFixture;
 let weather: Weather;
 const config = network("out", { range: "10.20.0.0/24", network_name: "out" }, { cniVersion: "1.1.0" });
-const held = () => world.held("network:out ");
+const held = () => fixture.held("network:out ");
 
 /** `silent-once`: the server does the next write, and its answer is lost. */
 const transport: Transport = async (request) => {
@@ -30,64 +30,70 @@ const transport: Transport = async (request) => {
 beforeEach(async () => {
   weather = "fine";
   api = openApi({ path: ":memory:" });
-  world = await World.open({ transport: api.transport, stop: async () => api.close() });
-  rig = await world.daemon({ transport });
-  await given(rig, { ...pod("warm"), config });
+  fixture = await Fixture.open({ transport: api.transport, stop: async () => api.close() });
+  daemonFixture = await fixture.daemon({ transport });
+  await given(daemonFixture, { ...pod("warm"), config });
 });
 afterEach(async () => {
   weather = "fine";
-  await world.close();
+  await fixture.close();
 });
 
 describe("away", () => {
   it("an ADD is told to try again, and nothing is left of it", async () => {
     weather = "away";
-    const told = await rig.ask({ command: "ADD", ...pod("a"), config });
+    const told = await daemonFixture.ask({ command: "ADD", ...pod("a"), config });
     expect(told).toMatchObject({ status: 1, json: { code: 11 } });
-    expect(await rig.ask({ command: "STATUS", config })).toMatchObject({ status: 1, json: { code: 50 } });
+    expect(await daemonFixture.ask({ command: "STATUS", config })).toMatchObject({ status: 1, json: { code: 50 } });
     weather = "fine";
     expect(await held()).toHaveLength(1);
-    expect(await given(rig, { ...pod("a"), config })).toEqual(["10.20.0.2/24"]);
+    expect(await given(daemonFixture, { ...pod("a"), config })).toEqual(["10.20.0.2/24"]);
   });
 
   it("a DEL succeeds, is on the disk, and is done when the server is back", async () => {
     weather = "away";
-    expect(await rig.ask({ command: "DEL", ...pod("warm"), config })).toEqual({ status: 0, text: "", json: undefined });
-    expect(readFileSync(join(rig.folder, "state", "releases.log"), "utf8")).toContain("c-warm");
-    expect(await rig.registry.metrics()).toContain("holdfast_releases_pending 1");
+    expect(await daemonFixture.ask({ command: "DEL", ...pod("warm"), config })).toEqual({
+      status: 0,
+      text: "",
+      json: undefined,
+    });
+    expect(readFileSync(join(daemonFixture.folder, "state", "releases.log"), "utf8")).toContain("c-warm");
+    expect(await daemonFixture.registry.metrics()).toContain("holdfast_releases_pending 1");
     weather = "fine";
     await expect.poll(held, { timeout: 40_000 }).toEqual([]);
-    await expect.poll(() => rig.registry.metrics()).toContain("holdfast_releases_pending 0");
+    await expect.poll(() => daemonFixture.registry.metrics()).toContain("holdfast_releases_pending 0");
   });
 
   it("the promise outlives the daemon, a torn last line and a damaged one", async () => {
     weather = "away";
-    await rig.ask({ command: "DEL", ...pod("warm"), config });
-    await rig.stop();
-    const path = join(rig.folder, "state", "releases.log");
+    await daemonFixture.ask({ command: "DEL", ...pod("warm"), config });
+    await daemonFixture.stop();
+    const path = join(daemonFixture.folder, "state", "releases.log");
     writeFileSync(path, `00000000 {"op":"add"}\n${readFileSync(path, "utf8")}`);
     appendFileSync(path, '1234abcd {"op":"add","inte');
-    await rig.start();
-    expect(await rig.ask({ command: "DEL", ...pod("late"), config })).toMatchObject({ status: 0 });
+    await daemonFixture.start();
+    expect(await daemonFixture.ask({ command: "DEL", ...pod("late"), config })).toMatchObject({ status: 0 });
     weather = "fine";
     await expect.poll(held, { timeout: 40_000 }).toEqual([]);
   });
 
   it("a promise to release one sandbox frees nothing of the next one of the same pod", async () => {
     weather = "away";
-    await rig.ask({ command: "DEL", ...pod("warm"), config });
+    await daemonFixture.ask({ command: "DEL", ...pod("warm"), config });
     weather = "fine";
-    expect(await given(rig, { ...pod("warm", "second"), config })).toEqual(["10.20.0.1/24"]);
-    await expect.poll(() => rig.registry.metrics(), { timeout: 40_000 }).toContain("holdfast_releases_pending 0");
+    expect(await given(daemonFixture, { ...pod("warm", "second"), config })).toEqual(["10.20.0.1/24"]);
+    await expect
+      .poll(() => daemonFixture.registry.metrics(), { timeout: 40_000 })
+      .toContain("holdfast_releases_pending 0");
     expect(await held()).toEqual(["10.20.0.1 default/warm eth0 second"]);
   });
 
   it("an ADD of the very sandbox takes the promise back", async () => {
     weather = "away";
-    await rig.ask({ command: "DEL", ...pod("warm"), config });
+    await daemonFixture.ask({ command: "DEL", ...pod("warm"), config });
     weather = "fine";
-    await given(rig, { ...pod("warm"), config });
-    expect(await rig.registry.metrics()).toContain("holdfast_releases_pending 0");
+    await given(daemonFixture, { ...pod("warm"), config });
+    expect(await daemonFixture.registry.metrics()).toContain("holdfast_releases_pending 0");
     expect(await held()).toEqual(["10.20.0.1 default/warm eth0 c-warm"]);
   });
 });
@@ -95,14 +101,14 @@ describe("away", () => {
 describe("silent after it has acted", () => {
   it("an ADD finds its own hold, and answers with it", async () => {
     weather = "silent-once";
-    const told = await rig.ask({ command: "ADD", ...pod("b"), config });
+    const told = await daemonFixture.ask({ command: "ADD", ...pod("b"), config });
     expect(told).toMatchObject({ json: { ips: [{ address: "10.20.0.2/24" }] } });
     expect(await held()).toHaveLength(2);
   });
 
   it("a DEL that cannot be sure is done in the end", async () => {
     weather = "silent-once";
-    expect(await rig.ask({ command: "DEL", ...pod("warm"), config })).toMatchObject({ status: 0 });
+    expect(await daemonFixture.ask({ command: "DEL", ...pod("warm"), config })).toMatchObject({ status: 0 });
     weather = "fine";
     await expect.poll(held, { timeout: 40_000 }).toEqual([]);
   });
@@ -119,8 +125,8 @@ describe("a write of which nobody knows", () => {
       isCut = true;
       throw new Error("the test lost the answer");
     };
-    await rig.stop();
-    const other = await world.daemon({ transport: cut });
+    await daemonFixture.stop();
+    const other = await fixture.daemon({ transport: cut });
     const told = await other.ask({ command: "ADD", ...pod("lost"), config });
     expect(told).toMatchObject({ status: 1, json: { code: 11 } });
     expect(await held()).toContain("10.20.0.2 default/lost eth0 c-lost");

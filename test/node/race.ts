@@ -1,8 +1,8 @@
 // Writers of several kinds on one range: who has which address at every moment, by what each was answered.
 import { setTimeout as pause } from "node:timers/promises";
 
-import type { Rig } from "./rig.ts";
-import { network as configOf, pod as podOf } from "./world.ts";
+import type { DaemonFixture } from "./daemon-fixture.ts";
+import { network as configOf, pod as podOf } from "./fixture.ts";
 
 export interface RaceNetwork {
   readonly name: string;
@@ -77,20 +77,20 @@ export async function race(network: RaceNetwork, lanes: readonly Writer[], round
 /** Our daemon, asked as a runtime asks it. */
 export class DaemonWriter implements Writer {
   readonly name = "holdfast";
-  readonly #rig: Rig;
+  readonly #daemonFixture: DaemonFixture;
 
-  constructor(rig: Rig) {
-    this.#rig = rig;
+  constructor(daemonFixture: DaemonFixture) {
+    this.#daemonFixture = daemonFixture;
   }
 
   async add(network: RaceNetwork, pod: string): Promise<string> {
-    const told = await this.#rig.ask({ command: "ADD", ...this.#asked(network, pod) });
+    const told = await this.#daemonFixture.ask({ command: "ADD", ...this.#asked(network, pod) });
     if (told.status !== 0) throw new Error(told.text);
     return String(told.json.ips[0].address).split("/")[0]!;
   }
 
   async del(network: RaceNetwork, pod: string): Promise<void> {
-    const told = await this.#rig.ask({ command: "DEL", ...this.#asked(network, pod) });
+    const told = await this.#daemonFixture.ask({ command: "DEL", ...this.#asked(network, pod) });
     if (told.status !== 0) throw new Error(told.text);
   }
 

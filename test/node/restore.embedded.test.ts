@@ -12,21 +12,21 @@ import { holds, pods, reservations } from "../../src/cluster/resources.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 import type { HeldObject } from "../../src/ledger/reservation/list-holds.ts";
 import { tellState } from "../ledger/told-state.ts";
-import type { Rig, RigOptions } from "./rig.ts";
+import type { DaemonFixture, DaemonFixtureOptions } from "./daemon-fixture.ts";
+import { given, network, Fixture } from "./fixture.ts";
 import { podArgs, type Told } from "./shim.ts";
-import { given, network, World } from "./world.ts";
 
 let folder: string;
 let api: Api;
-let world: World;
+let fixture: Fixture;
 const path = () => join(folder, "api.db");
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "holdfast-restore-"));
   api = openApi({ path: path() });
-  world = await World.open({ transport: (request) => api.transport(request), stop: async () => api.close() });
+  fixture = await Fixture.open({ transport: (request) => api.transport(request), stop: async () => api.close() });
 });
 afterEach(async () => {
-  await world.close();
+  await fixture.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -44,29 +44,30 @@ const kinds = [
   ["Holds", { enable_overlapping_ranges: false }],
 ] as const;
 const red = (more: object = {}) => network("red", { range: "10.0.0.0/24", network_name: "red", ...more });
-const held = async () => (await world.held("red")).map((line) => line.split(" ").slice(0, 2).join(" "));
-const daemon = (node: string, more: Partial<RigOptions> = {}) => world.daemon({ node, restoreSettleMs: 6000, ...more });
+const held = async () => (await fixture.held("red")).map((line) => line.split(" ").slice(0, 2).join(" "));
+const daemon = (node: string, more: Partial<DaemonFixtureOptions> = {}) =>
+  fixture.daemon({ node, restoreSettleMs: 6000, ...more });
 
 async function pod(name: string, node = "node1") {
   const spec = { nodeName: node, containers: [{ name: "c", image: "none" }] };
-  const { metadata } = await world.admin.create(pods, { metadata: { namespace: "default", name }, spec });
+  const { metadata } = await fixture.admin.create(pods, { metadata: { namespace: "default", name }, spec });
   return { container: `c-${name}`, args: podArgs("default", name, metadata.uid) };
 }
 
 /** The daemon's watch has told it something newer than the copy: a node hears of its server at least once a minute. */
-async function noticed(rig: Rig, name: string, node: string): Promise<void> {
+async function noticed(daemonFixture: DaemonFixture, name: string, node: string): Promise<void> {
   const config = red({ range: "10.9.0.0/24" });
-  await patiently(rig, { ...(await pod(name, node)), config });
+  await patiently(daemonFixture, { ...(await pod(name, node)), config });
 }
 
 /** As a runtime: until it is answered with something else than "later". */
 async function patiently(
-  rig: Rig,
+  daemonFixture: DaemonFixture,
   asked: Parameters<typeof given>[1],
 ): Promise<{ addresses: string[]; laters: string[] }> {
   const laters: string[] = [];
   for (;;) {
-    const told: Told = await rig.ask({ command: "ADD", ...asked });
+    const told: Told = await daemonFixture.ask({ command: "ADD", ...asked });
     if (told.status === 0) return { addresses: told.json.ips.map((ip: { address: string }) => ip.address), laters };
     if (told.json.code !== 11) throw new Error(told.text);
     laters.push(told.json.msg);
@@ -137,7 +138,7 @@ it("an earlier sandbox that the copy has at the address gives way to the one tha
   expect((await patiently(a, { ...p, container: "c-p2", config: red() })).addresses).toEqual(["10.0.0.1/24"]);
   restore();
   await patiently(a, { ...(await pod("r")), config: red() });
-  expect((await world.held("red"))[0]).toBe("10.0.0.1 default/p eth0 c-p2");
+  expect((await fixture.held("red"))[0]).toBe("10.0.0.1 default/p eth0 c-p2");
   // And where another pod has it since: that of the copy is over, as this node knows.
   snapshot();
   await patiently(a, { ...(await pod("s")), config: red() });
@@ -145,7 +146,7 @@ it("an earlier sandbox that the copy has at the address gives way to the one tha
   expect((await patiently(a, { ...q, config: red() })).addresses).toEqual(["10.0.0.1/24"]);
   restore();
   await patiently(a, { ...(await pod("t")), config: red() });
-  expect((await world.held("red"))[0]).toBe("10.0.0.1 default/q eth0 c-q");
+  expect((await fixture.held("red"))[0]).toBe("10.0.0.1 default/q eth0 c-q");
 });
 
 describe("an address that was given again all the same", () => {
@@ -162,15 +163,15 @@ describe("an address that was given again all the same", () => {
     await patiently(a, { ...(await pod("r")), config: red() });
     expect(await held()).toEqual(["10.0.0.1 default/q", "10.0.0.2 default/r"]);
     expect(await a.registry.metrics()).toContain("holdfast_addresses_in_conflict 1");
-    const object = (await world.admin.list(reservations)).items.find(({ metadata }) =>
+    const object = (await fixture.admin.list(reservations)).items.find(({ metadata }) =>
       metadata.name?.endsWith("10.0.0.1"),
     );
     expect(object!.metadata.annotations?.["holdfast.io/also-used-by"]).toBe("pod default/p (eth0) on node node1");
     await expect
-      .poll(() => world.eventsOf("p"), { timeout: 10_000 })
+      .poll(() => fixture.eventsOf("p"), { timeout: 10_000 })
       .toEqual([expect.stringContaining("AddressConflict")]);
     const look = {
-      client: world.admin,
+      client: fixture.admin,
       systemNamespace: "kube-system",
       now: Date.now,
       signal: AbortSignal.timeout(10_000),
@@ -182,14 +183,14 @@ describe("an address that was given again all the same", () => {
     // STATUS: while addresses can be given it is silence; where not, pods that run suffer too.
     const config = { ...red(), cniVersion: "1.1.0" };
     expect(await a.ask({ command: "STATUS", config })).toMatchObject({ status: 0, text: "" });
-    await tellState(world.admin, { paused: "a test" });
-    for (const [rig, code] of [
+    await tellState(fixture.admin, { paused: "a test" });
+    for (const [daemonFixture, code] of [
       [a, 51],
       [b, 50],
     ] as const) {
-      await expect.poll(async () => (await rig.ask({ command: "STATUS", config })).json?.code).toBe(code);
+      await expect.poll(async () => (await daemonFixture.ask({ command: "STATUS", config })).json?.code).toBe(code);
     }
-    await tellState(world.admin);
+    await tellState(fixture.admin);
     await expect.poll(async () => (await a.ask({ command: "STATUS", config })).status).toBe(0);
     // The DEL of the loser frees nothing of the other.
     await a.ask({ command: "DEL", ...p, config: red() });
@@ -202,8 +203,8 @@ describe.each(kinds)("a hand deletes %s", (_, more) => {
   const config = { ...red(more), cniVersion: "1.1.0" };
   const deleteAll = async () => {
     for (const resource of [reservations, holds] as const) {
-      for (const { metadata } of (await world.admin.list<HeldObject>(resource)).items) {
-        await world.admin.delete<HeldObject>(resource, { namespace: metadata.namespace!, name: metadata.name! });
+      for (const { metadata } of (await fixture.admin.list<HeldObject>(resource)).items) {
+        await fixture.admin.delete<HeldObject>(resource, { namespace: metadata.namespace!, name: metadata.name! });
       }
     }
   };
@@ -233,7 +234,7 @@ describe.each(kinds)("a hand deletes %s", (_, more) => {
     for (const name of ["p", "q", "r"]) await given(a, { ...(await pod(name)), netns: `/run/netns/${name}`, config });
     await deleteAll();
     await a.stop();
-    await world.admin.delete(pods, { namespace: "default", name: "q" }, { gracePeriodSeconds: 0 });
+    await fixture.admin.delete(pods, { namespace: "default", name: "q" }, { gracePeriodSeconds: 0 });
     namespaces.delete("/run/netns/r");
     await a.start();
     expect(await given(a, { ...(await pod("s")), config })).toEqual(["10.0.0.2/24"]);

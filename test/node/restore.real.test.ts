@@ -11,12 +11,12 @@ import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { tellState } from "../ledger/told-state.ts";
-import type { Rig } from "./rig.ts";
+import type { DaemonFixture } from "./daemon-fixture.ts";
+import { given, network, Fixture } from "./fixture.ts";
 import { podArgs } from "./shim.ts";
-import { given, network, World } from "./world.ts";
 
 let lab: Cluster;
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
   lab = await cluster();
   const connection = connect(await loadKubeconfig({ path: lab.kubeconfig, context: undefined }));
@@ -24,18 +24,18 @@ beforeAll(async () => {
     await connection[Symbol.asyncDispose]();
     await lab.stop();
   };
-  world = await World.open({ transport: connection.transport, stop });
+  fixture = await Fixture.open({ transport: connection.transport, stop });
 }, coldStartTimeoutMs);
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const config = network("etcd", { range: "10.40.0.0/24", network_name: "etcd" });
 const at = (name: string) => join(lab.folder, name);
 
-const version = async () => Number((await world.admin.list(configMaps)).metadata.resourceVersion);
+const version = async () => Number((await fixture.admin.list(configMaps)).metadata.resourceVersion);
 
 async function pod(name: string, node: string) {
   const spec = { nodeName: node, containers: [{ name: "c", image: "none" }] };
-  const { metadata } = await world.admin.create(pods, { metadata: { namespace: "default", name }, spec });
+  const { metadata } = await fixture.admin.create(pods, { metadata: { namespace: "default", name }, spec });
   return { container: `c-${name}`, args: podArgs("default", name, metadata.uid) };
 }
 
@@ -52,12 +52,12 @@ async function stopped(work: () => void): Promise<void> {
 
 /** As a runtime: until it is answered with something else than "later". */
 async function patiently(
-  rig: Rig,
+  daemonFixture: DaemonFixture,
   asked: Parameters<typeof given>[1],
 ): Promise<{ addresses: string[]; laters: string[] }> {
   const laters: string[] = [];
   for (;;) {
-    const told = await rig.ask({ command: "ADD", ...asked });
+    const told = await daemonFixture.ask({ command: "ADD", ...asked });
     if (told.status === 0) return { addresses: told.json.ips.map((ip: { address: string }) => ip.address), laters };
     if (told.json.code !== 11) throw new Error(told.text);
     laters.push(told.json.msg);
@@ -68,8 +68,8 @@ async function patiently(
 it("no address of a running pod is given again", { timeout: 300_000 }, async () => {
   const restoreSettleMs = 20_000;
   const [a, b] = [
-    await world.daemon({ node: "node1", restoreSettleMs }),
-    await world.daemon({ node: "node2", restoreSettleMs }),
+    await fixture.daemon({ node: "node1", restoreSettleMs }),
+    await fixture.daemon({ node: "node2", restoreSettleMs }),
   ];
   await given(a, { ...(await pod("warm", "node1")), config });
   await given(b, { ...(await pod("cold", "node2")), config });
@@ -80,7 +80,7 @@ it("no address of a running pod is given again", { timeout: 300_000 }, async () 
   // So that the server, restored, is far from what the daemons have seen: it accepts their watches from there, and is silent.
   for (let i = 0; i < 2000; i += 1) {
     const body = { metadata: { annotations: { told: `in vain ${i}` } } };
-    await world.admin.patch(configMaps, { namespace: "kube-system", name: stateName }, { type: "merge", body });
+    await fixture.admin.patch(configMaps, { namespace: "kube-system", name: stateName }, { type: "merge", body });
   }
   const seen = await version();
   await stopped(() => {
@@ -91,12 +91,13 @@ it("no address of a running pod is given again", { timeout: 300_000 }, async () 
   const { addresses, laters } = await patiently(b, { ...q, config });
   expect(laters.join(" ")).toContain("restored from an older copy");
   expect(addresses).not.toEqual(mine);
-  const held = (await world.held("network:etcd ")).map((line) => line.split(" ").slice(0, 2).join(" "));
+  const held = (await fixture.held("network:etcd ")).map((line) => line.split(" ").slice(0, 2).join(" "));
   expect(held).toContain(`${mine[0]!.replace("/24", "")} default/p`);
   expect(await a.registry.metrics()).toContain("holdfast_reasserted_total 1");
-  await tellState(world.admin, { paused: "told afterwards" });
-  for (const rig of [a, b]) {
-    const status = async () => (await rig.ask({ command: "STATUS", config: { ...config, cniVersion: "1.1.0" } })).text;
+  await tellState(fixture.admin, { paused: "told afterwards" });
+  for (const daemonFixture of [a, b]) {
+    const status = async () =>
+      (await daemonFixture.ask({ command: "STATUS", config: { ...config, cniVersion: "1.1.0" } })).text;
     await expect.poll(status, { timeout: 10_000 }).toContain("told afterwards");
   }
   expect(await version()).toBeLessThan(seen);

@@ -1,6 +1,7 @@
 // The stories of the daemon: JSON in, JSON out, and what stands on the API server afterwards. Run on every API server.
 import { afterAll, beforeAll, describe } from "vitest";
 
+import { type Server, Fixture } from "./fixture.ts";
 import { adoptionStories } from "./stories/adoption.ts";
 import { attachmentStories } from "./stories/attachments.ts";
 import { besideStories } from "./stories/beside.ts";
@@ -15,9 +16,8 @@ import { staticStories } from "./stories/statics.ts";
 import { stickyStories } from "./stories/sticky.ts";
 import { upkeepStories } from "./stories/upkeep.ts";
 import { versionStories } from "./stories/versions.ts";
-import { type Server, World } from "./world.ts";
 
-export type GetWorld = () => World;
+export type GetFixture = () => Fixture;
 
 const stories = {
   "CNI versions": versionStories,
@@ -45,12 +45,12 @@ export function nodeStories(
   { timeoutMs, parts = all }: { readonly timeoutMs?: number; readonly parts?: readonly Part[] | undefined } = {},
 ): void {
   describe(`the node daemon on the ${name}`, () => {
-    let world: World;
+    let fixture: Fixture;
     beforeAll(async () => {
-      world = await World.open(await start());
+      fixture = await Fixture.open(await start());
     }, timeoutMs);
-    afterAll(() => world.close());
-    const get: GetWorld = () => world;
+    afterAll(() => fixture.close());
+    const get: GetFixture = () => fixture;
 
     for (const part of parts) {
       describe(part, () => {

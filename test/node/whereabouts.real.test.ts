@@ -16,10 +16,10 @@ import { defineResource } from "../../src/kube/resource.ts";
 import { until } from "../conformance/api/until.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import { Fixture } from "./fixture.ts";
 import { flatFile, PeerWhereabouts } from "./peer-whereabouts.ts";
 import { PlayedWhereabouts } from "./played-whereabouts.ts";
 import { DaemonWriter, race, type RaceNetwork } from "./race.ts";
-import { World } from "./world.ts";
 
 const plugin = process.env["PEER_WHEREABOUTS"] ?? "";
 const controller = process.env["PEER_NODE_SLICE_CONTROLLER"] ?? "";
@@ -35,15 +35,15 @@ const crds = defineResource({
 describe.skipIf(plugin === "" && controller === "")("the real whereabouts", () => {
   let lab: Cluster;
   let connection: Connection;
-  let world: World;
+  let fixture: Fixture;
   const folder = mkdtempSync(join(tmpdir(), "holdfast-peer-"));
   beforeAll(async () => {
     lab = await cluster();
     connection = connect(await loadKubeconfig({ path: lab.kubeconfig }));
-    world = await World.open({ transport: connection.transport, stop: async () => {} });
+    fixture = await Fixture.open({ transport: connection.transport, stop: async () => {} });
   }, coldStartTimeoutMs);
   afterAll(async () => {
-    await world?.close();
+    await fixture?.close();
     await connection?.[Symbol.asyncDispose]();
     await lab?.stop();
     rmSync(folder, { recursive: true });
@@ -56,16 +56,16 @@ describe.skipIf(plugin === "" && controller === "")("the real whereabouts", () =
     { name: "peerelsewhere", range: "10.89.0.0/27", size: 30, overlaps: true, namespace: "peer-pools" },
   ])("on $range beside our daemon: no address is given twice", { timeout: 3_600_000 }, async (network) => {
     const { namespace = "kube-system" } = network;
-    await using _ = await world.beside(network.namespace);
-    const rig = await world.daemon();
-    const ours = Array.from({ length: 3 }, () => new DaemonWriter(rig));
+    await using _ = await fixture.beside(network.namespace);
+    const daemonFixture = await fixture.daemon();
+    const ours = Array.from({ length: 3 }, () => new DaemonWriter(daemonFixture));
     const real = new PeerWhereabouts({ program: plugin, kubeconfig: lab.kubeconfig, folder, namespace });
     const played = new PlayedWhereabouts({ transport: connection.transport, lease: false, namespace });
     const { given, duplicates, reasons } = await race(network, [...ours, real, real, played], rounds);
     expect({ duplicates, reasons }).toMatchObject({ duplicates: [] });
     expect(given[real.name] ?? 0, reasons.join(" | ")).toBeGreaterThan(rounds / 2);
     expect(given["holdfast"] ?? 0, reasons.join(" | ")).toBeGreaterThan(rounds);
-    const pools = (await world.admin.list(ipPools)).items.filter(({ spec }) => spec.range === network.range);
+    const pools = (await fixture.admin.list(ipPools)).items.filter(({ spec }) => spec.range === network.range);
     expect(pools.map(({ metadata }) => metadata.namespace)).toEqual([namespace]);
   });
 
@@ -73,7 +73,7 @@ describe.skipIf(plugin === "" && controller === "")("the real whereabouts", () =
     "its node-slice-controller works under our NodeSlicePool definition",
     { timeout: 120_000 },
     async () => {
-      const { admin } = world;
+      const { admin } = fixture;
       await admin.create(crds, structuredClone(networkAttachmentDefinitionCrd));
       await admin.create(nodes, { metadata: { name: "sliced-1" } });
       const own = { network_name: "sliced", configuration_path: flatFile({ kubeconfig: lab.kubeconfig, folder }) };

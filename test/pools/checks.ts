@@ -13,16 +13,16 @@ import { stateName } from "../../src/cluster/state.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import { type Stage, system } from "./stage.ts";
+import { type Fixture, system } from "./fixture.ts";
 import { whileTimePasses } from "./watching.ts";
 
 const name = "10.0.0.0-24";
 const signal = new AbortController().signal;
 const status = (ips: string[]) => [{ name: "shop/blue", interface: "net1", ips }];
 
-export function checkStories(stage: () => Stage): void {
+export function checkStories(fixture: () => Fixture): void {
   const network = (ipam: object = {}, metadata = { namespace: "shop", name: "blue" }) =>
-    stage().client.create(kinds.networkAttachmentDefinitions, {
+    fixture().client.create(kinds.networkAttachmentDefinitions, {
       metadata,
       spec: {
         config: JSON.stringify({
@@ -35,21 +35,21 @@ export function checkStories(stage: () => Stage): void {
     });
 
   beforeEach(async () => {
-    await stage().clear();
-    await stage().node("n1");
-    await stage().whereaboutsPool(name, "10.0.0.0/24");
+    await fixture().clear();
+    await fixture().node("n1");
+    await fixture().whereaboutsPool(name, "10.0.0.0/24");
     const data = { [slicedKey]: writeSlicedRanges(noSlicedRanges) };
-    await stage().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data });
+    await fixture().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data });
   });
 
   /** What the controller tells daemons of sliced ranges; null: nothing. */
   const tellSliced = async (sliced: string | null) => {
     const body = { data: { [slicedKey]: sliced } };
-    await stage().client.patch(kinds.configMaps, { namespace: system, name: stateName }, { type: "merge", body });
+    await fixture().client.patch(kinds.configMaps, { namespace: system, name: stateName }, { type: "merge", body });
   };
 
   const look = (): Promise<Snapshot> =>
-    readSnapshot({ client: stage().client, systemNamespace: system, now: Date.now, signal });
+    readSnapshot({ client: fixture().client, systemNamespace: system, now: Date.now, signal });
   const codes = (findings: readonly Finding[]) => findings.map(({ code }) => code).toSorted();
   const find = async () => examine(await look());
 
@@ -57,23 +57,23 @@ export function checkStories(stage: () => Stage): void {
   const mend = async (options: Partial<RepairOptions> = {}) => {
     const clock = new ManualClock();
     const snapshot = await look();
-    const ledgerOf = (_namespace: string, node?: string) => stage().ledger(node);
-    const common = { client: stage().client, ledgerOf, clock, cooldownMs: 0, coexistence: false, signal };
+    const ledgerOf = (_namespace: string, node?: string) => fixture().ledger(node);
+    const common = { client: fixture().client, ledgerOf, clock, cooldownMs: 0, coexistence: false, signal };
     return whileTimePasses(clock, repair(snapshot, examine(snapshot), { ...common, ...options }));
   };
 
   it("finds nothing where all fits together", async () => {
     await network();
-    const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
-    await stage().hold("10.0.0.5", { uid });
+    const uid = await fixture().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    await fixture().hold("10.0.0.5", { uid });
     await mend();
     expect(await find()).toEqual([]);
   });
 
   it("a running pod's address that nobody holds is held again, before anything is freed", async () => {
     await network();
-    const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
-    await stage().hold("10.0.0.9", { uid: "gone", name: "late" });
+    const uid = await fixture().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    await fixture().hold("10.0.0.9", { uid: "gone", name: "late" });
     expect(codes(await find())).toEqual(["hold-without-entry", "leaked", "not-held"]);
     const results = await mend();
     expect(results.map(({ finding, isDone }) => [finding.code, isDone])).toEqual([
@@ -81,7 +81,7 @@ export function checkStories(stage: () => Stage): void {
       ["hold-without-entry", true],
       ["leaked", true],
     ]);
-    expect(await stage().held()).toEqual(["10.0.0.5"]);
+    expect(await fixture().held()).toEqual(["10.0.0.5"]);
     const [answer] = whoHolds(await look(), parseAsked("10.0.0.5"));
     expect(answer).toMatchObject({
       owner: "pod shop/web (net1)",
@@ -94,9 +94,9 @@ export function checkStories(stage: () => Stage): void {
   it("a kubelet's own pod holds its address under the kubelet's UID, and is held again by its name", async () => {
     await network();
     const mirrorOf = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
-    await stage().pod("shop", "one", { networks: status(["10.0.0.5"]), mirrorOf });
-    await stage().hold("10.0.0.5", { uid: mirrorOf, name: "one" });
-    await stage().pod("shop", "two", { networks: status(["10.0.0.6"]), mirrorOf: `${mirrorOf.slice(1)}0` });
+    await fixture().pod("shop", "one", { networks: status(["10.0.0.5"]), mirrorOf });
+    await fixture().hold("10.0.0.5", { uid: mirrorOf, name: "one" });
+    await fixture().pod("shop", "two", { networks: status(["10.0.0.6"]), mirrorOf: `${mirrorOf.slice(1)}0` });
     expect(codes(await find())).toEqual(["hold-without-entry", "not-held"]);
     await mend();
     expect(codes(await find())).toEqual(["hold-without-entry"]);
@@ -105,40 +105,40 @@ export function checkStories(stage: () => Stage): void {
 
   it("what a claim holds is its users', is no leak without them, and is freed by nobody here", async () => {
     await network();
-    const uid = await stage().pod("shop", "virt-launcher-vm-1", { networks: status(["10.0.0.5"]) });
+    const uid = await fixture().pod("shop", "virt-launcher-vm-1", { networks: status(["10.0.0.5"]) });
     const owner = { kind: "claim", uid: "claim-1", namespace: "shop", name: "vm.blue" } as const;
     const users = [{ uid, name: "virt-launcher-vm-1", node: "n1" }];
     const note = { pool: `${system}/${name}`, identity: "vm-1/blue" };
-    const ledger = stage().ledger("n1");
+    const ledger = fixture().ledger("n1");
     await ledger.take({ domain: "network:", address: parseAddress("10.0.0.5"), owner, users, note });
     await mend();
     // No claim of that UID is on this server.
     expect((await find()).map(({ code, severity }) => [code, severity])).toEqual([["claim-gone", "info"]]);
-    const pool = await stage().client.get(kinds.ipPools, { namespace: system, name });
+    const pool = await fixture().client.get(kinds.ipPools, { namespace: system, name });
     expect(pool.spec.allocations).toEqual({ "5": { id: "", podref: "shop/vm.blue", kind: "claim", uid: "claim-1" } });
     for (const asked of ["10.0.0.5", "shop/virt-launcher-vm-1", "shop/vm.blue"]) {
       expect(whoHolds(await look(), parseAsked(asked)), asked).toMatchObject([
         { owner: "claim shop/vm.blue", uid: "claim-1", identity: "vm-1/blue" },
       ]);
     }
-    await stage().pod("shop", "thief", { networks: status(["10.0.0.5"]) });
+    await fixture().pod("shop", "thief", { networks: status(["10.0.0.5"]) });
     expect(codes(await find())).toEqual(["claim-gone", "held-by-another"]);
     for (const pod of ["virt-launcher-vm-1", "thief"]) {
-      await stage().client.delete(kinds.pods, { namespace: "shop", name: pod }, { gracePeriodSeconds: 0 });
+      await fixture().client.delete(kinds.pods, { namespace: "shop", name: pod }, { gracePeriodSeconds: 0 });
     }
     await mend();
     expect((await find()).map(({ code, severity }) => [code, severity])).toEqual([["claim-gone", "warning"]]);
-    expect(await stage().held()).toEqual(["10.0.0.5"]);
+    expect(await fixture().held()).toEqual(["10.0.0.5"]);
   });
 
   it("a hold that the snapshot missed is not written again", async () => {
     await network();
-    const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    const uid = await fixture().pod("shop", "web", { networks: status(["10.0.0.5"]) });
     const snapshot = await look();
-    const hold = await stage().hold("10.0.0.5", { uid, containerId: "c" });
+    const hold = await fixture().hold("10.0.0.5", { uid, containerId: "c" });
     const options = {
-      client: stage().client,
-      ledgerOf: () => stage().ledger(),
+      client: fixture().client,
+      ledgerOf: () => fixture().ledger(),
       clock: new ManualClock(),
       cooldownMs: 0,
     };
@@ -150,15 +150,15 @@ export function checkStories(stage: () => Stage): void {
   });
 
   it("a leak whose pod comes to life between the two looks is kept", async () => {
-    await stage().hold("10.0.0.5", {}, { node: "" });
+    await fixture().hold("10.0.0.5", {}, { node: "" });
     const snapshot = await look();
     const findings = examine(snapshot).filter(({ code }) => code === "leaked");
     expect(findings).toHaveLength(1);
-    await stage().pod("shop", "web");
+    await fixture().pod("shop", "web");
     const clock = new ManualClock();
     const options = {
-      client: stage().client,
-      ledgerOf: () => stage().ledger(),
+      client: fixture().client,
+      ledgerOf: () => fixture().ledger(),
       clock,
       cooldownMs: 0,
       coexistence: false,
@@ -167,19 +167,20 @@ export function checkStories(stage: () => Stage): void {
     const repairing = repair(snapshot, findings, options);
     await clock.advance(30_000);
     expect((await repairing)[0]?.words).toContain("is kept: pod shop/web exists");
-    expect(await stage().held()).toEqual(["10.0.0.5"]);
+    expect(await fixture().held()).toEqual(["10.0.0.5"]);
   });
 
   it("where too much looks leaked nothing is freed", async () => {
-    for (let index = 1; index <= 60; index++) await stage().hold(`10.0.0.${index}`, { uid: "gone", name: `p${index}` });
+    for (let index = 1; index <= 60; index++)
+      await fixture().hold(`10.0.0.${index}`, { uid: "gone", name: `p${index}` });
     const results = (await mend()).filter(({ finding }) => finding.code === "leaked");
     expect(results.every(({ isDone, words }) => !isDone && words.includes("--allow-mass-release"))).toBe(true);
-    expect(await stage().held()).toHaveLength(60);
+    expect(await fixture().held()).toHaveLength(60);
   });
 
   it("the pool of the part that belongs to no node is used by the sliced network", async () => {
-    await stage().client.delete(kinds.ipPools, { namespace: system, name });
-    await stage().whereaboutsPool("floats-10.73.0.240-28", "10.73.0.240/28");
+    await fixture().client.delete(kinds.ipPools, { namespace: system, name });
+    await fixture().whereaboutsPool("floats-10.73.0.240-28", "10.73.0.240/28");
     expect(codes(await find())).toEqual(["pool-without-network"]);
     const range = parsePrefix("10.73.0.0/24");
     const floating = parsePrefix("10.73.0.240/28");
@@ -190,46 +191,46 @@ export function checkStories(stage: () => Stage): void {
   });
 
   it("entries without a hold: made while whereabouts is silent, left while it is active", async () => {
-    await stage().pod("shop", "old");
+    await fixture().pod("shop", "old");
     const value = { id: "c", podref: "shop/old", ifname: "net1" };
     const operations = [{ op: "add", path: "/spec/allocations/7", value }] as const;
-    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+    await fixture().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
     expect(codes(await find())).toEqual(["entry-without-hold", "pool-without-network"]);
     expect((await mend({ coexistence: true }))[0]).toMatchObject({ isDone: false });
-    expect(await stage().held()).toEqual([]);
+    expect(await fixture().held()).toEqual([]);
     await mend();
-    expect(await stage().held()).toEqual(["10.0.0.7"]);
+    expect(await fixture().held()).toEqual(["10.0.0.7"]);
   });
 
   it("an entry that names no pod is held, kept and told", async () => {
     await network();
     const operations = [{ op: "add", path: "/spec/allocations/7", value: { id: "c", podref: "" } }] as const;
-    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+    await fixture().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
     await mend();
     await mend();
     const found = (await find()).filter(({ code }) => code === "unreadable" || code === "leaked");
     expect(found).toMatchObject([
       { code: "unreadable", objects: [`OverlappingRangeIPReservation ${system}/10.0.0.7`] },
     ]);
-    expect(await stage().held()).toEqual(["10.0.0.7"]);
+    expect(await fixture().held()).toEqual(["10.0.0.7"]);
   });
 
   it("while handing out is paused nothing is repaired", async () => {
     await network();
-    await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
-    await stage().hold("10.0.0.9", { uid: "gone", name: "late" });
+    await fixture().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    await fixture().hold("10.0.0.9", { uid: "gone", name: "late" });
     const results = await mend({ paused: "migrate by anna" });
     expect(results).toHaveLength(3);
     expect(results.every(({ isDone, words }) => !isDone && words.includes("migrate by anna"))).toBe(true);
-    expect(await stage().held()).toEqual(["10.0.0.9"]);
+    expect(await fixture().held()).toEqual(["10.0.0.9"]);
   });
 
   it("one address with two owners, by an entry and by its hold", async () => {
     const value = { id: "c", podref: "shop/theirs", ifname: "net1" };
     const operations = [{ op: "add", path: "/spec/allocations/5", value }] as const;
-    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
-    const uid = await stage().pod("shop", "mine");
-    await stage().hold("10.0.0.5", { uid, name: "mine" });
+    await fixture().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+    const uid = await fixture().pod("shop", "mine");
+    await fixture().hold("10.0.0.5", { uid, name: "mine" });
     const found = (await find()).find(({ code }) => code === "two-owners");
     expect(found).toMatchObject({
       objects: [`IPPool ${system}/${name}`, `OverlappingRangeIPReservation ${system}/10.0.0.5`],
@@ -242,21 +243,21 @@ export function checkStories(stage: () => Stage): void {
 
   it("one address with two owners, by entries of two pools of one network", async () => {
     const theirs = { "5": { id: "c", podref: "shop/a", ifname: "net1" } };
-    await stage().whereaboutsPool("10.0.0.0-25", "10.0.0.0/25", theirs);
+    await fixture().whereaboutsPool("10.0.0.0-25", "10.0.0.0/25", theirs);
     const value = { id: "d", podref: "shop/b", ifname: "net1" };
     const operations = [{ op: "add", path: "/spec/allocations/5", value }] as const;
-    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+    await fixture().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
     expect(codes(await find())).toContain("two-owners");
     expect(codes(await find())).toContain("overlapping-ranges");
   });
 
   it("an empty pool of a range that no definition has any more overlaps nobody, and may be deleted", async () => {
     await network();
-    await stage().whereaboutsPool("10.0.0.0-25", "10.0.0.0/25");
+    await fixture().whereaboutsPool("10.0.0.0-25", "10.0.0.0/25");
     const found = await find();
     expect(codes(found)).toEqual(["pool-without-network"]);
     expect(found[0]?.remedy).toBe("Nothing of it is held: delete it, unless such a network of a node uses it.");
-    await stage().hold("10.0.0.9", { uid: "gone" }, { pool: `${system}/10.0.0.0-25` });
+    await fixture().hold("10.0.0.9", { uid: "gone" }, { pool: `${system}/10.0.0.0-25` });
     const held = await find();
     expect(codes(held)).toContain("overlapping-ranges");
     expect(held.find(({ code }) => code === "pool-without-network")?.remedy).toBe(
@@ -266,24 +267,24 @@ export function checkStories(stage: () => Stage): void {
 
   it("an address that one pod uses and another holds", async () => {
     await network();
-    await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
-    const uid = await stage().pod("shop", "other");
-    await stage().hold("10.0.0.5", { uid, name: "other" });
+    await fixture().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    const uid = await fixture().pod("shop", "other");
+    await fixture().hold("10.0.0.5", { uid, name: "other" });
     const found = (await find()).find(({ code }) => code === "held-by-another");
     expect(found?.objects).toEqual(["Pod shop/web", `OverlappingRangeIPReservation ${system}/10.0.0.5`]);
   });
 
   it("two addresses of one owner, names and keys that cannot be read, a gateway that is held", async () => {
     await network({ gateway: "10.0.0.1" });
-    const uid = await stage().pod("shop", "web");
-    await stage().hold("10.0.0.5", { uid });
-    await stage().hold("10.0.0.1", { uid });
-    await stage().client.create(kinds.reservations, {
+    const uid = await fixture().pod("shop", "web");
+    await fixture().hold("10.0.0.5", { uid });
+    await fixture().hold("10.0.0.1", { uid });
+    await fixture().client.create(kinds.reservations, {
       metadata: { namespace: system, name: "no-address" },
       spec: { podref: "shop/x" },
     });
     const operations = [{ op: "add", path: "/spec/allocations/999", value: { id: "", podref: "shop/y" } }] as const;
-    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+    await fixture().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
     expect(codes(await find())).toEqual([
       "gateway-held",
       "hold-without-entry",
@@ -304,20 +305,20 @@ export function checkStories(stage: () => Stage): void {
   });
 
   it("what has cooled long ago is deleted, what still cools is not", async () => {
-    const five = await stage().hold("10.0.0.5", { uid: "u" });
-    const six = await stage().hold("10.0.0.6", { uid: "u", name: "b" });
+    const five = await fixture().hold("10.0.0.5", { uid: "u" });
+    const six = await fixture().hold("10.0.0.6", { uid: "u", name: "b" });
     const long = { owner: "pod:u:net1" as never, domain: "network:" };
-    await stage()
+    await fixture()
       .ledger()
       .release({ ...long, address: five.address, cooldownMs: 600_000 });
-    await stage()
+    await fixture()
       .ledger()
       .release({ ...long, address: six.address, cooldownMs: 1 });
     const body = { metadata: { annotations: { "holdfast.io/cooling-until": "1000" } } };
-    await stage().client.patch(kinds.reservations, { namespace: system, name: "10.0.0.6" }, { type: "merge", body });
+    await fixture().client.patch(kinds.reservations, { namespace: system, name: "10.0.0.6" }, { type: "merge", body });
     expect(codes(await find())).toEqual(["cooled", "pool-without-network"]);
     await mend();
-    const left = (await stage().client.list(kinds.reservations)).items.map(({ metadata }) => metadata.name);
+    const left = (await fixture().client.list(kinds.reservations)).items.map(({ metadata }) => metadata.name);
     expect(left).toEqual(["10.0.0.5"]);
   });
 
@@ -328,7 +329,7 @@ export function checkStories(stage: () => Stage): void {
     const pool = `IPPool ${system}/${name}`;
     const mark = (domain: string) => {
       const body = { metadata: { annotations: { "holdfast.io/domain": domain } } };
-      return stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "merge", body });
+      return fixture().client.patch(kinds.ipPools, { namespace: system, name }, { type: "merge", body });
     };
     await mark("network:");
     const goesAlong = { severity: "warning", objects: [pool, "NetworkAttachmentDefinition shop/red"] };
@@ -342,9 +343,9 @@ export function checkStories(stage: () => Stage): void {
     await network({ enable_overlapping_ranges: false });
     const annotations = { "holdfast.io/domain": "network:", "holdfast.io/adopted": "2026-01-01T00:00:00Z" };
     const body = { metadata: { annotations } };
-    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "merge", body });
-    const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
-    await stage().hold("10.0.0.5", { uid });
+    await fixture().client.patch(kinds.ipPools, { namespace: system, name }, { type: "merge", body });
+    const uid = await fixture().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    await fixture().hold("10.0.0.5", { uid });
     expect(codes(await find())).toEqual(["hold-without-entry"]);
   });
 
@@ -364,7 +365,7 @@ export function checkStories(stage: () => Stage): void {
       );
       expect(others).toEqual([]);
     }
-    await stage().client.delete(kinds.configMaps, { namespace: system, name: stateName });
+    await fixture().client.delete(kinds.configMaps, { namespace: system, name: stateName });
     expect(await told()).toEqual([
       expect.stringContaining("holdfast-state does not exist, so daemons hand out nothing"),
     ]);
@@ -379,7 +380,7 @@ export function checkStories(stage: () => Stage): void {
   describe("pools and who", () => {
     it("list what is used", async () => {
       await network();
-      await stage().hold("10.0.0.5", { uid: "u" });
+      await fixture().hold("10.0.0.5", { uid: "u" });
       expect(poolRows(await look())).toEqual([
         {
           namespace: system,
@@ -395,8 +396,8 @@ export function checkStories(stage: () => Stage): void {
     });
 
     it("tell what a pod holds, and why", async () => {
-      await stage().hold("10.0.0.5", { uid: "u" }, { why: "the lowest free one" });
-      await stage().hold("fd00::5", { uid: "u" }, { domain: "network:blue" });
+      await fixture().hold("10.0.0.5", { uid: "u" }, { why: "the lowest free one" });
+      await fixture().hold("fd00::5", { uid: "u" }, { domain: "network:blue" });
       const answers = whoHolds(await look(), parseAsked("shop/web"));
       expect(answers.map(({ address, domain, why }) => [address, domain, why])).toEqual([
         ["10.0.0.5", "network:", "the lowest free one"],

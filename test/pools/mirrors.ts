@@ -9,7 +9,7 @@ import { parsePrefix } from "../../src/net/prefix.ts";
 import { FreeMapSweeper } from "../../src/pools/mirror/free-map-sweeper.ts";
 import { FreeMapWriter } from "../../src/pools/mirror/free-map-writer.ts";
 import { MirrorWriter } from "../../src/pools/mirror/mirror-writer.ts";
-import { type Stage, system } from "./stage.ts";
+import { type Fixture, system } from "./fixture.ts";
 import { Watching } from "./watching.ts";
 
 const name = "10.0.0.0-24";
@@ -26,9 +26,9 @@ class Mirroring extends Watching {
   readonly writes: string[] = [];
   readonly #writer: MirrorWriter;
 
-  constructor(stage: Stage, entriesMax?: number) {
-    super(stage);
-    const { client } = stage;
+  constructor(fixture: Fixture, entriesMax?: number) {
+    super(fixture);
+    const { client } = fixture;
     this.#writer = new MirrorWriter({
       caches: this.caches,
       client,
@@ -56,14 +56,14 @@ class Mirroring extends Watching {
   }
 }
 
-export function mirrorStories(stage: () => Stage): void {
+export function mirrorStories(fixture: () => Fixture): void {
   beforeEach(async () => {
-    await stage().clear();
-    await stage().node("n1");
+    await fixture().clear();
+    await fixture().node("n1");
   });
 
   const freeMap = async (pool = key) => {
-    const map = await stage().client.get(kinds.configMaps, { namespace: system, name: freeMapName(pool) });
+    const map = await fixture().client.get(kinds.configMaps, { namespace: system, name: freeMapName(pool) });
     return decodeFreeMap(map)?.taken.map(({ first, last }) =>
       `${first}` === `${last}` ? `${first}` : `${first}-${last}`,
     );
@@ -71,12 +71,12 @@ export function mirrorStories(stage: () => Stage): void {
 
   describe("the mirror", () => {
     it("shows holds and forgets them; 409: pool and reservations do not diverge", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
-      await stage().hold("10.0.0.5", { uid: "u5", name: "a", containerId: "c" });
-      const six = await stage().hold("10.0.0.6", { uid: "u6", name: "b" });
-      await using mirror = new Mirroring(stage());
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
+      await fixture().hold("10.0.0.5", { uid: "u5", name: "a", containerId: "c" });
+      const six = await fixture().hold("10.0.0.6", { uid: "u6", name: "b" });
+      await using mirror = new Mirroring(fixture());
       expect(await mirror.show()).toEqual(["free-map", "allocations", "status"]);
-      const { spec, status } = await stage().readPool(name);
+      const { spec, status } = await fixture().readPool(name);
       expect(spec.allocations).toEqual({
         "5": { id: "c", podref: "shop/a", ifname: "net1", uid: "u5" },
         "6": { id: "", podref: "shop/b", ifname: "net1", uid: "u6" },
@@ -89,54 +89,54 @@ export function mirrorStories(stage: () => Stage): void {
         freeIPs: 252,
       });
       expect(await freeMap()).toEqual(["10.0.0.5-10.0.0.6"]);
-      expect((await stage().readPool(name)).metadata["managedFields"] ?? []).toEqual([]);
+      expect((await fixture().readPool(name)).metadata["managedFields"] ?? []).toEqual([]);
       expect(await mirror.show()).toEqual([]);
 
       const { domain, address, version } = six;
-      await stage()
+      await fixture()
         .ledger()
         .release({ domain, address, version, owner: "pod:u6:net1" as never, cooldownMs: 60_000 });
       expect(await mirror.show()).toEqual(["allocations"]);
-      expect(Object.keys((await stage().readPool(name)).spec.allocations)).toEqual(["5"]);
+      expect(Object.keys((await fixture().readPool(name)).spec.allocations)).toEqual(["5"]);
       // What is for eyes, and a hint that is right for the most part, wait for what else changes.
       for (let second = 3; second < 5; second++) expect(await mirror.show()).toEqual([]);
       expect(await mirror.show()).toEqual(["free-map", "status"]);
-      expect((await stage().readPool(name)).status).toMatchObject({ usedIPs: 1, freeIPs: 253 });
+      expect((await fixture().readPool(name)).status).toMatchObject({ usedIPs: 1, freeIPs: 253 });
       // It rests: nobody's, and not free yet.
       expect(await freeMap()).toEqual(["10.0.0.5-10.0.0.6"]);
     });
 
     it("writes a pool at most once a second", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
-      await using mirror = new Mirroring(stage());
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
+      await using mirror = new Mirroring(fixture());
       await mirror.show();
-      await stage().hold("10.0.0.5", { uid: "u5" });
+      await fixture().hold("10.0.0.5", { uid: "u5" });
       await mirror.caughtUp();
       expect(await mirror.again()).toEqual({ requeueAfterMs: 1000 });
-      expect((await stage().readPool(name)).spec.allocations).toEqual({});
+      expect((await fixture().readPool(name)).spec.allocations).toEqual({});
       expect(await mirror.show()).toContain("allocations");
     });
 
     it("tells daemons sooner what is left of a pool that fills up", async () => {
-      await stage().whereaboutsPool("10.0.0.0-27", "10.0.0.0/27");
-      await using mirror = new Mirroring(stage());
+      await fixture().whereaboutsPool("10.0.0.0-27", "10.0.0.0/27");
+      await using mirror = new Mirroring(fixture());
       const small = `${system}/10.0.0.0-27`;
       await mirror.show(small);
-      for (const last of [1, 2, 3]) await stage().hold(`10.0.0.${last}`, { uid: `u${last}` });
+      for (const last of [1, 2, 3]) await fixture().hold(`10.0.0.${last}`, { uid: `u${last}` });
       expect(await mirror.show(small, 250)).toEqual([]); // 3 of 29
-      await stage().hold("10.0.0.4", { uid: "u4" });
+      await fixture().hold("10.0.0.4", { uid: "u4" });
       expect(await mirror.show(small, 250)).toEqual(["free-map"]); // 4 of 28
       expect(await mirror.show(small, 500)).toEqual(["allocations"]);
     });
 
     it("never drops or changes what whereabouts wrote, and says that it is not adopted", async () => {
       const theirs = { "7": entry("shop/old"), "5": entry("shop/other"), nonsense: entry("shop/odd") };
-      await stage().whereaboutsPool(name, "10.0.0.0/24", theirs);
-      await stage().hold("10.0.0.5", { uid: "u5", name: "mine" });
-      await using mirror = new Mirroring(stage());
+      await fixture().whereaboutsPool(name, "10.0.0.0/24", theirs);
+      await fixture().hold("10.0.0.5", { uid: "u5", name: "mine" });
+      await using mirror = new Mirroring(fixture());
       await mirror.show();
       await mirror.show();
-      const { spec, status } = await stage().readPool(name);
+      const { spec, status } = await fixture().readPool(name);
       expect(spec.allocations).toEqual(theirs);
       const conditions = Object.fromEntries((status?.conditions ?? []).map(({ type, reason }) => [type, reason]));
       expect(conditions).toEqual({ Ready: "NotAdopted", Mirrored: "Contested", LeakCollection: "Running" });
@@ -145,24 +145,24 @@ export function mirrorStories(stage: () => Stage): void {
 
     it("while whereabouts is active, an entry goes only when its hold is gone on the server too", async () => {
       const ours = { "5": { ...entry("shop/a"), uid: "u5" }, "6": { ...entry("shop/b"), uid: "u6" } };
-      await stage().whereaboutsPool(name, "10.0.0.0/24", ours);
-      await using mirror = new Mirroring(stage());
+      await fixture().whereaboutsPool(name, "10.0.0.0/24", ours);
+      await using mirror = new Mirroring(fixture());
       mirror.coexistence = true;
       await mirror.caughtUp();
       await mirror.blind();
       // The cache does not know of this one yet.
-      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      await fixture().hold("10.0.0.5", { uid: "u5", name: "a" });
       await mirror.again();
-      expect(Object.keys((await stage().readPool(name)).spec.allocations)).toEqual(["5"]);
+      expect(Object.keys((await fixture().readPool(name)).spec.allocations)).toEqual(["5"]);
     });
 
     it("beyond the cap shows the lowest, and the totals of all", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
       for (let index = 1; index <= 8; index++)
-        await stage().hold(`10.0.0.${index}`, { uid: `u${index}`, name: `p${index}` });
-      await using mirror = new Mirroring(stage(), 5);
+        await fixture().hold(`10.0.0.${index}`, { uid: `u${index}`, name: `p${index}` });
+      await using mirror = new Mirroring(fixture(), 5);
       await mirror.show();
-      const { spec, status } = await stage().readPool(name);
+      const { spec, status } = await fixture().readPool(name);
       expect(Object.keys(spec.allocations)).toEqual(["1", "2", "3", "4", "5"]);
       expect(status).toMatchObject({ usedIPs: 8, freeIPs: 246 });
       const mirrored = status?.conditions?.find(({ type }) => type === "Mirrored");
@@ -174,35 +174,35 @@ export function mirrorStories(stage: () => Stage): void {
     });
 
     it("more changes than a patch takes come in several", async () => {
-      await stage().whereaboutsPool("10.1.0.0-16", "10.1.0.0/16", manyOurs(1200));
-      await using mirror = new Mirroring(stage());
+      await fixture().whereaboutsPool("10.1.0.0-16", "10.1.0.0/16", manyOurs(1200));
+      await using mirror = new Mirroring(fixture());
       await mirror.show(`${system}/10.1.0.0-16`);
-      expect(Object.keys((await stage().readPool("10.1.0.0-16")).spec.allocations)).toHaveLength(200);
+      expect(Object.keys((await fixture().readPool("10.1.0.0-16")).spec.allocations)).toHaveLength(200);
       await mirror.show(`${system}/10.1.0.0-16`);
-      expect((await stage().readPool("10.1.0.0-16")).spec.allocations).toEqual({});
+      expect((await fixture().readPool("10.1.0.0-16")).spec.allocations).toEqual({});
     });
 
     it("a pool of a named network, IPv6 too, shows its own holds only", async () => {
-      await stage().whereaboutsPool("blue-fd00---64", "fd00::/64");
-      await stage().whereaboutsPool("fd00---64", "fd00::/64");
-      await stage().hold("fd00::9", { uid: "b", name: "blue" }, { domain: "network:blue" });
-      await stage().hold("fd00::9", { uid: "n", name: "plain" });
-      await using mirror = new Mirroring(stage());
+      await fixture().whereaboutsPool("blue-fd00---64", "fd00::/64");
+      await fixture().whereaboutsPool("fd00---64", "fd00::/64");
+      await fixture().hold("fd00::9", { uid: "b", name: "blue" }, { domain: "network:blue" });
+      await fixture().hold("fd00::9", { uid: "n", name: "plain" });
+      await using mirror = new Mirroring(fixture());
       await mirror.show(`${system}/blue-fd00---64`);
       await mirror.show(`${system}/fd00---64`);
-      expect((await stage().readPool("blue-fd00---64")).spec.allocations).toMatchObject({
+      expect((await fixture().readPool("blue-fd00---64")).spec.allocations).toMatchObject({
         "9": { podref: "shop/blue" },
       });
-      expect((await stage().readPool("fd00---64")).spec.allocations).toMatchObject({ "9": { podref: "shop/plain" } });
-      expect((await stage().readPool("fd00---64")).status?.totalIPs).toBe("18446744073709551614");
+      expect((await fixture().readPool("fd00---64")).spec.allocations).toMatchObject({ "9": { podref: "shop/plain" } });
+      expect((await fixture().readPool("fd00---64")).status?.totalIPs).toBe("18446744073709551614");
     });
 
     it("says on the pool that leak collection stands still", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
-      await using mirror = new Mirroring(stage());
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
+      await using mirror = new Mirroring(fixture());
       mirror.leaksHeldBack = "60 of 60 look leaked.";
       await mirror.show();
-      const { status } = await stage().readPool(name);
+      const { status } = await fixture().readPool(name);
       expect(status?.conditions?.find(({ type }) => type === "LeakCollection")).toMatchObject({
         status: "False",
         reason: "TooManyLeaks",
@@ -210,49 +210,49 @@ export function mirrorStories(stage: () => Stage): void {
     });
 
     it("the free map goes with its pool", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
-      await using mirror = new Mirroring(stage());
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
+      await using mirror = new Mirroring(fixture());
       await mirror.show();
       expect(await freeMap()).toEqual([]);
-      await stage().client.delete(kinds.ipPools, { namespace: system, name });
+      await fixture().client.delete(kinds.ipPools, { namespace: system, name });
       expect(await mirror.show()).toEqual([]);
-      const { items } = await stage().client.list(kinds.configMaps, { namespace: system });
+      const { items } = await fixture().client.list(kinds.configMaps, { namespace: system });
       expect(items.map(({ metadata }) => metadata.name)).not.toContain(freeMapName(key));
     });
 
     it("a free map whose pool went while nobody led is deleted; where we may not look there is none", async () => {
-      await stage().whereaboutsPool("10.1.0.0-24", "10.1.0.0/24");
-      await using mirror = new Mirroring(stage());
+      await fixture().whereaboutsPool("10.1.0.0-24", "10.1.0.0/24");
+      await using mirror = new Mirroring(fixture());
       await mirror.show(`${system}/10.1.0.0-24`);
       // Without an owner: the server's own garbage collection would be faster than we are.
       const left = { pool: key, prefix: parsePrefix("10.0.0.0/24"), taken: [], writtenMs: Date.now(), holders: 0 };
-      await stage().client.create(kinds.configMaps, encodeFreeMap(system, left));
+      await fixture().client.create(kinds.configMaps, encodeFreeMap(system, left));
       const sweeper = new FreeMapSweeper({
-        client: stage().client,
+        client: fixture().client,
         clock: mirror.clock,
         log: silent,
         namespaces: () => [system, "shop"],
       });
-      stage().fault = (_method, path) => path.includes("/configmaps") && "forbidden";
+      fixture().fault = (_method, path) => path.includes("/configmaps") && "forbidden";
       expect(await sweeper.sweep(mirror.signal)).toBe(0);
-      stage().fault = (_method, path) => path.includes("/shop/configmaps") && "forbidden";
+      fixture().fault = (_method, path) => path.includes("/shop/configmaps") && "forbidden";
       expect(await sweeper.sweep(mirror.signal)).toBe(1);
-      stage().fault = undefined;
-      const { items } = await stage().client.list(kinds.configMaps, { namespace: system });
+      fixture().fault = undefined;
+      const { items } = await fixture().client.list(kinds.configMaps, { namespace: system });
       const names = items.map(({ metadata }) => metadata.name);
       expect(names).not.toContain(freeMapName(key));
       expect(names).toContain(freeMapName(`${system}/10.1.0.0-24`));
     });
 
     it("two leaders at once write the same, whoever comes first", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
       for (let index = 1; index <= 8; index++)
-        await stage().hold(`10.0.0.${index}`, { uid: `u${index}`, name: `p${index}` });
-      await using first = new Mirroring(stage());
-      await using second = new Mirroring(stage());
+        await fixture().hold(`10.0.0.${index}`, { uid: `u${index}`, name: `p${index}` });
+      await using first = new Mirroring(fixture());
+      await using second = new Mirroring(fixture());
       await Promise.all([first.show(), second.show()]);
       await Promise.all([first.show(), second.show()]);
-      expect(Object.keys((await stage().readPool(name)).spec.allocations)).toHaveLength(8);
+      expect(Object.keys((await fixture().readPool(name)).spec.allocations)).toHaveLength(8);
       expect([...(await first.show()), ...(await second.show())]).toEqual([]);
     });
   });

@@ -10,7 +10,7 @@ import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { until } from "../conformance/api/until.ts";
 import { command } from "./command.ts";
-import { type Stage, system } from "./stage.ts";
+import { type Fixture, system } from "./fixture.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const events = defineResource<AnyObject>({
@@ -65,44 +65,47 @@ class Controller {
   }
 }
 
-export function processStories(stage: () => Stage): void {
+export function processStories(fixture: () => Fixture): void {
   const started: Controller[] = [];
   const controller = (...flags: string[]) => {
-    const made = new Controller(stage().server.kubeconfig, ...flags);
+    const made = new Controller(fixture().server.kubeconfig, ...flags);
     started.push(made);
     return made;
   };
 
   beforeEach(async () => {
-    await stage().clear();
-    await stage().node("n1");
+    await fixture().clear();
+    await fixture().node("n1");
   });
   afterEach(async () => {
     for (const each of started.splice(0)) await each.end("SIGKILL");
   });
 
-  const shown = async (name: string) => Object.keys((await stage().readPool(name)).spec.allocations);
+  const shown = async (name: string) => Object.keys((await fixture().readPool(name)).spec.allocations);
 
   it(
     "killed with -9 in the middle: the next one finishes, and nothing that is in use is lost",
     async () => {
-      await stage().whereaboutsPool("10.0.0.0-24", "10.0.0.0/24");
-      const uid = await stage().pod("shop", "web");
-      await stage().hold("10.0.0.250", { uid });
+      await fixture().whereaboutsPool("10.0.0.0-24", "10.0.0.0/24");
+      const uid = await fixture().pod("shop", "web");
+      await fixture().hold("10.0.0.250", { uid });
       for (let index = 1; index <= 40; index++)
-        await stage().hold(`10.0.0.${index}`, { uid: "gone", name: `p${index}` });
+        await fixture().hold(`10.0.0.${index}`, { uid: "gone", name: `p${index}` });
       const first = controller("--observe-seconds", "1", "--cooldown-seconds", "0");
       await until("it has begun to free", async () => first.said("freed a leaked address"));
       await first.end("SIGKILL");
       const second = controller("--observe-seconds", "1", "--cooldown-seconds", "1");
       await until("the second leads", async () => second.said("leading"));
-      await until("all leaks are gone", async () => (await stage().client.list(kinds.reservations)).items.length === 1);
+      await until(
+        "all leaks are gone",
+        async () => (await fixture().client.list(kinds.reservations)).items.length === 1,
+      );
       await until("the pool shows the one that is left", async () => (await shown("10.0.0.0-24")).join() === "250");
-      expect(await stage().held()).toEqual(["10.0.0.250"]);
+      expect(await fixture().held()).toEqual(["10.0.0.250"]);
       const metrics = await second.metrics();
       expect(metrics).toMatch(/holdfast_pool_used\{[^}]*pool="10.0.0.0-24"[^}]*\} 1\n/);
       expect(metrics).toMatch(/leader_election_master_status\{[^}]*\} 1\n/);
-      const told = (await stage().client.list(events, { namespace: "shop" })).items;
+      const told = (await fixture().client.list(events, { namespace: "shop" })).items;
       expect(told.some(({ reason }) => reason === "IPAddressGarbageCollected")).toBe(true);
       await second.stop();
     },
@@ -110,10 +113,10 @@ export function processStories(stage: () => Stage): void {
   );
 
   it("check, pools and who as commands", { timeout: patienceMs }, async () => {
-    await stage().whereaboutsPool("10.0.0.0-24", "10.0.0.0/24");
-    const uid = await stage().pod("shop", "web");
-    await stage().hold("10.0.0.5", { uid }, { why: "the lowest" });
-    const flags = ["--kubeconfig", stage().server.kubeconfig];
+    await fixture().whereaboutsPool("10.0.0.0-24", "10.0.0.0/24");
+    const uid = await fixture().pod("shop", "web");
+    await fixture().hold("10.0.0.5", { uid }, { why: "the lowest" });
+    const flags = ["--kubeconfig", fixture().server.kubeconfig];
     const who = await command("who", "10.0.0.5", ...flags);
     expect(who.out).toContain("10.0.0.5 of the network without a name: pod shop/web (net1)");
     expect(who.out).toMatch(/why +the lowest/);
@@ -140,7 +143,7 @@ export function processStories(stage: () => Stage): void {
       const [leader, other] = a.said("leading") ? [a, b] : [b, a];
       expect(other.said("leading")).toBe(false);
       await until("the state is written", async () => {
-        const { items } = await stage().client.list(kinds.configMaps, { namespace: system });
+        const { items } = await fixture().client.list(kinds.configMaps, { namespace: system });
         return items.find(({ metadata }) => metadata.name === "holdfast-state")?.data?.["coexistence"] === "off";
       });
       await leader.stop();

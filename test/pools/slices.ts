@@ -19,7 +19,7 @@ import {
 } from "../../src/slices/testing/objects.ts";
 import { until } from "../conformance/api/until.ts";
 import { background, command } from "./command.ts";
-import { type Stage, system } from "./stage.ts";
+import { type Fixture, system } from "./fixture.ts";
 import { whileTimePasses } from "./watching.ts";
 
 const signal = new AbortController().signal;
@@ -27,28 +27,29 @@ const name = "blue-n1-10.0.0.0-24";
 /** A process of Node on a busy machine, several times. */
 const patienceMs = 60_000;
 
-export function sliceStories(stage: () => Stage): void {
-  const look = () => readSnapshot({ client: stage().client, systemNamespace: system, now: Date.now, signal });
+export function sliceStories(fixture: () => Fixture): void {
+  const look = () => readSnapshot({ client: fixture().client, systemNamespace: system, now: Date.now, signal });
   const find = async () => examine(await look());
-  const slice = (parts: SliceParts) => stage().client.create(kinds.ipPools, sliceObject(parts));
-  const lease = (node: string, renewedMs: number) => stage().client.create(kinds.leases, leaseObject(node, renewedMs));
+  const slice = (parts: SliceParts) => fixture().client.create(kinds.ipPools, sliceObject(parts));
+  const lease = (node: string, renewedMs: number) =>
+    fixture().client.create(kinds.leases, leaseObject(node, renewedMs));
   const held = (pod: string, uid: string) => ({ id: "c", podref: `shop/${pod}`, ifname: "net1", uid });
 
   /** A network, a sliced range of it, and node n1 with the pod shop/web on its slice. */
   beforeEach(async () => {
-    await stage().clear();
-    await stage().node("n1");
+    await fixture().clear();
+    await fixture().node("n1");
     const ipam = { type: "holdfast", range: "10.0.0.0/16", network_name: "blue", node_slice_size: "/24" };
-    await stage().client.create(kinds.networkAttachmentDefinitions, {
+    await fixture().client.create(kinds.networkAttachmentDefinitions, {
       metadata: { namespace: "shop", name: "blue" },
       spec: { config: JSON.stringify({ cniVersion: "1.0.0", name: "blue", type: "bridge", ipam }) },
     });
     const { status, ...object } = slicePoolObject();
-    const made = await stage().client.create(kinds.nodeSlicePools, object);
-    await stage().client.update(kinds.nodeSlicePools, { ...made, status: status! });
-    await stage().client.create(kinds.configMaps, slicedState({}));
+    const made = await fixture().client.create(kinds.nodeSlicePools, object);
+    await fixture().client.update(kinds.nodeSlicePools, { ...made, status: status! });
+    await fixture().client.create(kinds.configMaps, slicedState({}));
     const networks = [{ name: "shop/blue", interface: "net1", ips: ["10.0.0.5"] }];
-    const uid = await stage().pod("shop", "web", { networks });
+    const uid = await fixture().pod("shop", "web", { networks });
     await slice({ entries: { "5": held("web", uid) } });
   });
 
@@ -58,7 +59,7 @@ export function sliceStories(stage: () => Stage): void {
   });
 
   it("one line of pools, and who has an address on which node", async () => {
-    await stage().hold("10.0.240.1", { uid: "u", name: "vm" }, { domain: "network:blue" });
+    await fixture().hold("10.0.240.1", { uid: "u", name: "vm" }, { domain: "network:blue" });
     expect(poolRows(await look())).toEqual([
       {
         namespace: system,
@@ -79,27 +80,27 @@ export function sliceStories(stage: () => Stage): void {
 
   it("--repair leaves slices to their nodes", async () => {
     await lease("n1", Date.now());
-    await stage().deletePod("shop", "web");
-    const before = await stage().readPool(name);
+    await fixture().deletePod("shop", "web");
+    const before = await fixture().readPool(name);
     const snapshot = await look();
     const findings = examine(snapshot);
     expect(findings.map(({ code, severity }) => `${severity} ${code}`)).toEqual(["info entry-without-pod"]);
     const clock = new ManualClock();
     const common = {
-      client: stage().client,
-      ledgerOf: () => stage().ledger(),
+      client: fixture().client,
+      ledgerOf: () => fixture().ledger(),
       cooldownMs: 0,
       coexistence: false,
       signal,
     };
     expect(await whileTimePasses(clock, repair(snapshot, findings, { ...common, clock }))).toEqual([]);
-    expect(await stage().readPool(name)).toEqual(before);
+    expect(await fixture().readPool(name)).toEqual(before);
   });
 
   it(
     "the commands: slices, check, and release, which refuses a node that is Ready",
     async () => {
-      const holdfast = (...argv: string[]) => command(...argv, "--kubeconfig", stage().server.kubeconfig);
+      const holdfast = (...argv: string[]) => command(...argv, "--kubeconfig", fixture().server.kubeconfig);
       await lease("n1", Date.now() - 3_600_000);
       const shown = await holdfast("slices", "--node", "n1", "-o", "json");
       const { ranges } = JSON.parse(shown.out) as { ranges: object[] };
@@ -119,12 +120,12 @@ export function sliceStories(stage: () => Stage): void {
       const flags = ["--yes-the-node-is-off", "--observe-seconds", "0", "--no-wait"];
       const refused = await holdfast("slices", "release", "n1", ...flags);
       expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("Node n1 is Ready") as unknown });
-      await stage().node("n1", "Unknown");
+      await fixture().node("n1", "Unknown");
       const released = await holdfast("slices", "release", "n1", ...flags);
       expect({ code: released.code, err: released.err }).toEqual({ code: 0, err: "" });
       expect(released.out).toContain("Node n1 is declared off, with 1 slice.");
       const at = { namespace: system, name: nodeLeaseName("n1") };
-      expect(offBy(await stage().client.get(kinds.leases, at))).toMatch(/^\S+@\S+ at 20\d\d-/);
+      expect(offBy(await fixture().client.get(kinds.leases, at))).toMatch(/^\S+@\S+ at 20\d\d-/);
       expect((await find()).map(({ code }) => code)).toEqual(["slice-fenced"]);
     },
     patienceMs,
@@ -133,8 +134,8 @@ export function sliceStories(stage: () => Stage): void {
   it(
     "a controller that leads removes what was released",
     async () => {
-      await stage().node("n1", "Unknown");
-      await stage().node("n2");
+      await fixture().node("n1", "Unknown");
+      await fixture().node("n2");
       const flags = [
         "--metrics-port",
         "0",
@@ -145,9 +146,9 @@ export function sliceStories(stage: () => Stage): void {
         "--fence-silence-seconds",
         "5",
       ];
-      const holdfast = (...argv: string[]) => command(...argv, "--kubeconfig", stage().server.kubeconfig);
-      await using _ = background("controller", ...flags, "--kubeconfig", stage().server.kubeconfig);
-      const before = (await stage().readPool(name)).metadata.uid;
+      const holdfast = (...argv: string[]) => command(...argv, "--kubeconfig", fixture().server.kubeconfig);
+      await using _ = background("controller", ...flags, "--kubeconfig", fixture().server.kubeconfig);
+      const before = (await fixture().readPool(name)).metadata.uid;
       await until("the controller has granted n2 a slice", async () => (await look()).slices.slices.length === 2);
       const confirmed = ["--yes-the-node-is-off", "--observe-seconds", "0", "--timeout-seconds", "60"];
       const released = await holdfast("slices", "release", "n1", ...confirmed);

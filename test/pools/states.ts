@@ -19,7 +19,7 @@ import { CoexistenceFinalizers } from "../../src/pools/coexistence/finalizers.ts
 import { networksOf } from "../../src/pools/networks.ts";
 import { StateKeeper } from "../../src/pools/state-keeper.ts";
 import { until } from "../conformance/api/until.ts";
-import { type Stage, system } from "./stage.ts";
+import { type Fixture, system } from "./fixture.ts";
 import { Watching } from "./watching.ts";
 
 const name = "10.0.0.0-24";
@@ -35,10 +35,10 @@ function lead(client: KubeClient, options: Partial<ControllerOptions>, signal: A
   return assembleController({ client, ...common, reconcilers: ["pools"], ...options }).run(signal);
 }
 
-export function stateStories(stage: () => Stage): void {
+export function stateStories(fixture: () => Fixture): void {
   beforeEach(async () => {
-    await stage().clear();
-    await stage().node("n1");
+    await fixture().clear();
+    await fixture().node("n1");
   });
 
   describe("the shared state", () => {
@@ -50,7 +50,7 @@ export function stateStories(stage: () => Stage): void {
       new StateKeeper({
         onPlace,
         caches: watching.caches,
-        client: stage().client,
+        client: fixture().client,
         clock: watching.clock,
         log: silent,
         systemNamespace: system,
@@ -58,37 +58,37 @@ export function stateStories(stage: () => Stage): void {
         onStray,
       });
     const state = async () => {
-      const maps = (await stage().client.list(kinds.configMaps, { namespace: system })).items;
+      const maps = (await fixture().client.list(kinds.configMaps, { namespace: system })).items;
       return readState(maps.find(({ metadata }) => metadata.name === stateName));
     };
 
     const paused = (words: string) =>
-      stage().client.patch(
+      fixture().client.patch(
         kinds.configMaps,
         { namespace: system, name: stateName },
         { type: "merge", body: { data: { paused: words } } },
       );
 
     it("while handing out is paused the leader writes no pool and no record, and goes on afterwards", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
-      const six = await stage().hold("10.0.0.6", { uid: "u6", name: "b" });
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
+      const six = await fixture().hold("10.0.0.6", { uid: "u6", name: "b" });
       const request = { domain: six.domain, address: six.address, version: six.version, owner: ownerKey(six.owner) };
-      await stage()
+      await fixture()
         .ledger()
         .release({ ...request, cooldownMs: 1 });
-      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      await fixture().hold("10.0.0.5", { uid: "u5", name: "a" });
       const metadata = { namespace: system, name: stateName };
       const data = { coexistence: "off", why: "", paused: "migrate by anna" };
-      await stage().client.create(kinds.configMaps, { metadata, data });
+      await fixture().client.create(kinds.configMaps, { metadata, data });
       const versions = async () =>
         [
-          ...(await stage().client.list(kinds.ipPools)).items,
-          ...(await stage().client.list(kinds.reservations)).items,
-          ...(await stage().client.list(kinds.configMaps, { namespace: system })).items,
+          ...(await fixture().client.list(kinds.ipPools)).items,
+          ...(await fixture().client.list(kinds.reservations)).items,
+          ...(await fixture().client.list(kinds.configMaps, { namespace: system })).items,
         ].map((object) => `${object.metadata.name} ${object.metadata.resourceVersion}`);
       const before = await versions();
       const stop = new AbortController();
-      const { client } = stage();
+      const { client } = fixture();
       const limits = { observeMs: 1, keeperGraceMs: 1, strandedGraceMs: 1, supersededMs: 1 };
       const running = lead(client, { limits }, stop.signal);
       try {
@@ -96,7 +96,7 @@ export function stateStories(stage: () => Stage): void {
         expect(await versions()).toEqual(before);
         await paused("");
         await until("the leader goes on", async () => {
-          const pool = await stage().readPool(name);
+          const pool = await fixture().readPool(name);
           const names = (await client.list(kinds.reservations)).items.map((object) => object.metadata.name);
           return "5" in pool.spec.allocations && pool.status !== undefined && !names.includes("10.0.0.6");
         });
@@ -107,9 +107,9 @@ export function stateStories(stage: () => Stage): void {
     });
 
     it("a leader that begins goes by the word of the one before: nothing is written to be taken back", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24", {});
-      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
-      const { client } = stage();
+      await fixture().whereaboutsPool(name, "10.0.0.0/24", {});
+      await fixture().hold("10.0.0.5", { uid: "u5", name: "a" });
+      const { client } = fixture();
       const metadata = { namespace: system, name: stateName };
       await client.create(kinds.configMaps, { metadata, data: { coexistence: "off", why: "", paused: "" } });
       const versions = async () =>
@@ -119,10 +119,10 @@ export function stateStories(stage: () => Stage): void {
       const running = lead(client, {}, stop.signal);
       try {
         await until("the leader has shown the hold", async () => {
-          const { spec, status } = await stage().readPool(name);
+          const { spec, status } = await fixture().readPool(name);
           return "5" in spec.allocations && status !== undefined;
         });
-        expect(JSON.stringify((await stage().readPool(name)).status)).not.toContain("Coexisting");
+        expect(JSON.stringify((await fixture().readPool(name)).status)).not.toContain("Coexisting");
         expect(await versions()).toEqual(before);
       } finally {
         stop.abort();
@@ -131,7 +131,7 @@ export function stateStories(stage: () => Stage): void {
     });
 
     it("a cluster without whereabouts does not wait", async () => {
-      await using watching = new Watching(stage());
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const leader = keeper(watching);
       expect(leader.coexistence).toBe(true);
@@ -145,10 +145,10 @@ export function stateStories(stage: () => Stage): void {
       const containers = [{ name: "c", image: "registry.example/apps/staff-whereabouts:1.0", env }];
       const template = { metadata: { labels }, spec: { containers } };
       const spec = { replicas: 1, selector: { matchLabels: labels }, template };
-      await stage().client.create(kinds.deployments, { metadata: { namespace, name: "staff" }, spec });
+      await fixture().client.create(kinds.deployments, { metadata: { namespace, name: "staff" }, spec });
     };
     const say = (word: "on" | "off", namespace?: string) =>
-      stage().client.patch(
+      fixture().client.patch(
         kinds.configMaps,
         { namespace: system, name: stateName },
         { type: "merge", body: { data: wordData({ word, by: "anna", ...(namespace && { namespace }) }) } },
@@ -156,7 +156,7 @@ export function stateStories(stage: () => Stage): void {
 
     it("a tenant's Deployment with whereabouts in its image's name changes nothing, before or after the word", async () => {
       await workload("shop");
-      await using watching = new Watching(stage());
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const told: string[] = [];
       const leader = keeper(watching, (signs) => told.push(...signs));
@@ -167,7 +167,7 @@ export function stateStories(stage: () => Stage): void {
     });
 
     it("whereabouts that comes when coexistence is off is told of, and changes nothing", async () => {
-      await using watching = new Watching(stage());
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const told: string[] = [];
       const leader = keeper(watching, (signs) => told.push(...signs));
@@ -182,10 +182,10 @@ export function stateStories(stage: () => Stage): void {
 
     it("where whereabouts keeps its pools elsewhere nothing is handed out, until the operator's word", async () => {
       await workload(system, [{ name: "WHEREABOUTS_NAMESPACE", value: "blue-pools" }]);
-      await using watching = new Watching(stage());
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       await keeper(watching).look(watching.signal);
-      const read = async () => (await fetchState(stage().client, { namespace: system }))?.data;
+      const read = async () => (await fetchState(fixture().client, { namespace: system }))?.data;
       expect(await read()).toMatchObject({ coexistence: "undecided", why: expect.stringContaining("two ledgers") });
       await say("off");
       await keeper(watching).look(watching.signal);
@@ -196,9 +196,12 @@ export function stateStories(stage: () => Stage): void {
       const elsewhere = "their-pools";
       const sliced = writeSlicedRanges({ version: 4, ranges: [] });
       const before = { coexistence: "off", why: "", paused: "", [slicedKey]: sliced };
-      await stage().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data: before });
-      await stage().renew("n1");
-      await using watching = new Watching(stage());
+      await fixture().client.create(kinds.configMaps, {
+        metadata: { namespace: system, name: stateName },
+        data: before,
+      });
+      await fixture().renew("n1");
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const places: string[] = [];
       const leader = keeper(
@@ -206,9 +209,9 @@ export function stateStories(stage: () => Stage): void {
         () => {},
         (namespace) => void places.push(namespace),
       );
-      const read = async () => (await fetchState(stage().client, { namespace: system }))?.data;
-      const command = { client: stage().client, clock: realClock, signal: watching.signal };
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      const read = async () => (await fetchState(fixture().client, { namespace: system }))?.data;
+      const command = { client: fixture().client, clock: realClock, signal: watching.signal };
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
       const word = { word: "on", by: "anna", namespace: elsewhere } as const;
       await expect(writeWord(command, system, word)).rejects.toThrow(
         `IPPool ${system}/${name} would be a second ledger`,
@@ -219,7 +222,7 @@ export function stateStories(stage: () => Stage): void {
         coexistence: "off",
         why: expect.stringContaining("would be a second ledger"),
       });
-      await stage().client.delete(kinds.ipPools, { namespace: system, name });
+      await fixture().client.delete(kinds.ipPools, { namespace: system, name });
       await writeWord(command, system, word);
       await leader.look(watching.signal);
       expect(await read()).toMatchObject({ coexistence: "undecided", why: expect.stringContaining(elsewhere) });
@@ -228,7 +231,7 @@ export function stateStories(stage: () => Stage): void {
       expect(await read()).toMatchObject({ coexistence: "undecided", why: expect.stringContaining("n1") });
       expect(new Set(places)).toEqual(new Set([system]));
       const body = { metadata: { annotations: { [seenAnnotation]: "5" } } };
-      await stage().client.patch(
+      await fixture().client.patch(
         kinds.leases,
         { namespace: system, name: nodeLeaseName("n1") },
         { type: "merge", body },
@@ -244,20 +247,20 @@ export function stateStories(stage: () => Stage): void {
         const last = await version();
         const at = { namespace: system, name: stateName };
         const slip = { type: "merge", body: { data: { "pool-namespace": lost } } } as const;
-        await stage().client.patch(kinds.configMaps, at, slip);
+        await fixture().client.patch(kinds.configMaps, at, slip);
         await leader.look(watching.signal);
         expect(await read(), "a slip of the hand").toMatchObject({ coexistence: "on", "pool-namespace": elsewhere });
         expect([places.at(-1), await version()]).toEqual([elsewhere, last + 1]);
       }
-      expect(restsOf(readState(await fetchState(stage().client, { namespace: system })))).not.toBe("");
+      expect(restsOf(readState(await fetchState(fixture().client, { namespace: system })))).not.toBe("");
       await say("off");
       await leader.look(watching.signal);
       await watching.clock.advance(120_000);
       await watching.caughtUp();
       await leader.look(watching.signal);
       expect(await read()).toMatchObject({ coexistence: "off", why: "", "pool-namespace": elsewhere });
-      expect(restsOf(readState(await fetchState(stage().client, { namespace: system })))).toContain(elsewhere);
-      await stage().client.delete(kinds.configMaps, { namespace: system, name: stateName });
+      expect(restsOf(readState(await fetchState(fixture().client, { namespace: system })))).toContain(elsewhere);
+      await fixture().client.delete(kinds.configMaps, { namespace: system, name: stateName });
       await leader.look(watching.signal);
       expect(await read(), "a lost state").toMatchObject({ "pool-namespace": elsewhere });
     });
@@ -266,37 +269,37 @@ export function stateStories(stage: () => Stage): void {
       const sliced = writeSlicedRanges({ version: 4, ranges: [] });
       const there = { coexistence: "undecided", why: "", paused: "", "pool-namespace": "their-pools" };
       const data = { ...there, ...wordData({ word: "on", by: "anna", namespace: system }), [slicedKey]: sliced };
-      await stage().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data });
-      await using watching = new Watching(stage());
+      await fixture().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data });
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const leader = keeper(watching);
-      const read = async () => (await fetchState(stage().client, { namespace: system }))?.data;
+      const read = async () => (await fetchState(fixture().client, { namespace: system }))?.data;
       await leader.look(watching.signal);
       expect(await read()).toMatchObject({ coexistence: "undecided", "pool-namespace": "" });
       expect(readSlicedRanges({ data: (await read())! })?.version).toBe(5);
       await leader.look(watching.signal);
       expect(await read()).toMatchObject({ coexistence: "on", why: "", "pool-namespace": "" });
-      expect(readState(await fetchState(stage().client, { namespace: system })).poolNamespace).toBeUndefined();
+      expect(readState(await fetchState(fixture().client, { namespace: system })).poolNamespace).toBeUndefined();
     });
 
     it("a lost word about pools elsewhere is not guessed: nothing is handed out", async () => {
       const metadata = { namespace: "shop", name };
-      await stage().client.create(kinds.ipPools, { metadata, spec: { range: "10.0.0.0/24", allocations: {} } });
-      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
-      await using watching = new Watching(stage());
+      await fixture().client.create(kinds.ipPools, { metadata, spec: { range: "10.0.0.0/24", allocations: {} } });
+      await fixture().hold("10.0.0.5", { uid: "u5", name: "a" });
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const { caches, clock } = watching;
       const kept = new CoexistenceFinalizers({
         caches,
         clock,
-        client: stage().client,
+        client: fixture().client,
         log: silent,
         coexistence: () => true,
       });
       await kept.round(watching.signal);
       await watching.caughtUp();
       await keeper(watching).look(watching.signal);
-      const read = async () => (await fetchState(stage().client, { namespace: system }))?.data;
+      const read = async () => (await fetchState(fixture().client, { namespace: system }))?.data;
       expect(await read()).toMatchObject({
         coexistence: "undecided",
         why: expect.stringContaining("--namespace shop"),
@@ -304,12 +307,12 @@ export function stateStories(stage: () => Stage): void {
     });
 
     it("the operator's word: on at once, with what is left to do before whereabouts starts; off through the gate", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
-      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
+      await fixture().hold("10.0.0.5", { uid: "u5", name: "a" });
       const sliced = writeSlicedRanges({ version: 4, ranges: [] });
       const data = { coexistence: "off", why: "", paused: "", [slicedKey]: sliced };
-      await stage().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data });
-      await using watching = new Watching(stage());
+      await fixture().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data });
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const leader = keeper(watching);
       await leader.look(watching.signal);
@@ -317,32 +320,32 @@ export function stateStories(stage: () => Stage): void {
       await say("on");
       await leader.look(watching.signal);
       expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining("1 holds") });
-      const begun = await fetchState(stage().client, { namespace: system });
+      const begun = await fetchState(fixture().client, { namespace: system });
       expect([begunAt(begun), readSlicedRanges(begun)?.version]).toEqual([5, 5]);
       const look = () =>
         readCoexistence(
-          { client: stage().client, clock: realClock, signal: watching.signal },
+          { client: fixture().client, clock: realClock, signal: watching.signal },
           { systemNamespace: system, whereaboutsNamespaces: [] },
         );
       const seen = async (version: number) => {
         const renewTime = new Date().toISOString().replace("Z", "000Z");
         const annotations = { [leaseNodeAnnotation]: "n1", [seenAnnotation]: String(version) };
         const lease = { metadata: { namespace: system, name: nodeLeaseName("n1"), annotations }, spec: { renewTime } };
-        await stage()
+        await fixture()
           .client.delete(kinds.leases, { namespace: system, name: nodeLeaseName("n1") })
           .catch(() => {});
-        await stage().client.create(kinds.leases, lease);
+        await fixture().client.create(kinds.leases, lease);
       };
       await seen(4);
       expect(await look()).toMatchObject({ inForce: "on", unaware: ["n1"], why: expect.stringContaining("1 holds") });
       await seen(5);
       expect(await look()).toMatchObject({ word: { word: "on", by: "anna" }, inForce: "on", unaware: [] });
       const { caches, clock } = watching;
-      const common = { caches, clock, client: stage().client, log: silent };
+      const common = { caches, clock, client: fixture().client, log: silent };
       await new CoexistenceFinalizers({ ...common, coexistence: () => true }).round(watching.signal);
       const value = { id: "", podref: "shop/a", ifname: "net1", uid: "u5" };
       const operations = [{ op: "add", path: "/spec/allocations/5", value }] as const;
-      await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+      await fixture().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
       await watching.caughtUp();
       await leader.look(watching.signal);
       expect(await state()).toMatchObject({ coexistence: true, why: "" });
@@ -353,24 +356,24 @@ export function stateStories(stage: () => Stage): void {
       await watching.caughtUp();
       await leader.look(watching.signal);
       expect(await state()).toMatchObject({ coexistence: false, why: "" });
-      expect(readWord(await fetchState(stage().client, { namespace: system }))).toEqual({ word: "off", by: "anna" });
+      expect(readWord(await fetchState(fixture().client, { namespace: system }))).toEqual({ word: "off", by: "anna" });
     });
 
     it("a deleted state brings the word back: from this leader, or from the finalizers that it left", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
       const data = { coexistence: "on", why: "", paused: "", ...wordData({ word: "on", by: "anna" }) };
-      await stage().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data });
-      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
-      await using watching = new Watching(stage());
+      await fixture().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data });
+      await fixture().hold("10.0.0.5", { uid: "u5", name: "a" });
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const leader = keeper(watching);
       await leader.look(watching.signal);
-      const lose = () => stage().client.delete(kinds.configMaps, { namespace: system, name: stateName });
+      const lose = () => fixture().client.delete(kinds.configMaps, { namespace: system, name: stateName });
       await lose();
       await leader.look(watching.signal);
       expect(await state()).toMatchObject({ coexistence: true });
       const { caches, clock } = watching;
-      const common = { caches, clock, client: stage().client, log: silent };
+      const common = { caches, clock, client: fixture().client, log: silent };
       await new CoexistenceFinalizers({ ...common, coexistence: () => true }).round(watching.signal);
       await watching.caughtUp();
       await lose();
@@ -379,13 +382,15 @@ export function stateStories(stage: () => Stage): void {
     });
 
     const keptHolds = ({ caches, clock }: Watching) =>
-      new CoexistenceFinalizers({ caches, clock, client: stage().client, log: silent, coexistence: () => true });
+      new CoexistenceFinalizers({ caches, clock, client: fixture().client, log: silent, coexistence: () => true });
     const finalized = async () =>
-      (await stage().client.list(kinds.reservations)).items.filter(({ metadata }) => metadata.finalizers !== undefined);
-    const readData = async () => (await fetchState(stage().client, { namespace: system }))?.data;
+      (await fixture().client.list(kinds.reservations)).items.filter(
+        ({ metadata }) => metadata.finalizers !== undefined,
+      );
+    const readData = async () => (await fetchState(fixture().client, { namespace: system }))?.data;
     /** A whole leader, for long enough to keep holds. */
     const leadAWhile = async () => {
-      const { client } = stage();
+      const { client } = fixture();
       const stop = new AbortController();
       const running = lead(client, {}, stop.signal);
       await sleep(realClock, 1500, stop.signal);
@@ -397,22 +402,22 @@ export function stateStories(stage: () => Stage): void {
       ["gone", undefined],
       ["only the pause of a migration, which is over", { coexistence: "on", why: "", paused: "" }],
     ])("a leader marks no hold of ours before there is a word: the state is %s", async (_, data) => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
-      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
+      await fixture().hold("10.0.0.5", { uid: "u5", name: "a" });
       const metadata = { namespace: system, name: stateName };
-      if (data !== undefined) await stage().client.create(kinds.configMaps, { metadata, data });
-      stage().fault = (_method, path) => path.includes("daemonsets"); // the word cannot be decided yet
+      if (data !== undefined) await fixture().client.create(kinds.configMaps, { metadata, data });
+      fixture().fault = (_method, path) => path.includes("daemonsets"); // the word cannot be decided yet
       await leadAWhile();
       expect(await finalized()).toEqual([]);
-      stage().fault = undefined;
+      fixture().fault = undefined;
       await leadAWhile();
-      expect(readWord(await fetchState(stage().client, { namespace: system }))).toMatchObject({ word: "off" });
+      expect(readWord(await fetchState(fixture().client, { namespace: system }))).toMatchObject({ word: "off" });
     });
 
     it("where the word cannot be decided no hold is marked, and it stays undecided", async () => {
       await workload(system, [{ name: "WHEREABOUTS_NAMESPACE", value: "blue-pools" }]);
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
-      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
+      await fixture().hold("10.0.0.5", { uid: "u5", name: "a" });
       for (const _ of [1, 2]) {
         await leadAWhile();
         expect(await finalized()).toEqual([]);
@@ -421,17 +426,17 @@ export function stateStories(stage: () => Stage): void {
     });
 
     it("the word is written before pools are disowned: a leader that ends then leaves it to the next", async () => {
-      const { domain } = await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      const { domain } = await fixture().hold("10.0.0.5", { uid: "u5", name: "a" });
       const annotations = { "holdfast.io/adopted": "2026-01-01T00:00:00Z", "holdfast.io/domain": domain };
       const metadata = { namespace: system, name, annotations };
-      await stage().client.create(kinds.ipPools, { metadata, spec: { range: "10.0.0.0/24", allocations: {} } });
-      await using watching = new Watching(stage());
+      await fixture().client.create(kinds.ipPools, { metadata, spec: { range: "10.0.0.0/24", allocations: {} } });
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const leader = keeper(watching);
-      stage().fault = (method, path) => method === "PATCH" && path.includes(name);
+      fixture().fault = (method, path) => method === "PATCH" && path.includes(name);
       await expect(leader.look(watching.signal)).rejects.toThrow("injected");
       expect(await readData()).toMatchObject({ "coexistence-word": "off" });
-      stage().fault = undefined;
+      fixture().fault = undefined;
       await keptHolds(watching).round(watching.signal);
       await watching.caughtUp();
       await keeper(watching).look(watching.signal);
@@ -439,17 +444,17 @@ export function stateStories(stage: () => Stage): void {
     });
 
     it("coexistence that stays on by what it left, with whereabouts gone, says once how it ends", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
-      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
+      await fixture().hold("10.0.0.5", { uid: "u5", name: "a" });
       const metadata = { namespace: system, name: stateName };
-      await stage().client.create(kinds.configMaps, { metadata, data: { coexistence: "on", why: "", paused: "" } });
-      await using watching = new Watching(stage());
+      await fixture().client.create(kinds.configMaps, { metadata, data: { coexistence: "on", why: "", paused: "" } });
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       await keptHolds(watching).round(watching.signal);
       await watching.caughtUp();
       const told: string[] = [];
       const { caches, clock } = watching;
-      const common = { caches, clock, client: stage().client, log: silent, systemNamespace: system, uses: () => [] };
+      const common = { caches, clock, client: fixture().client, log: silent, systemNamespace: system, uses: () => [] };
       const onUnseen = (words: string) => told.push(words);
       for (const leader of [new StateKeeper({ ...common, onUnseen }), new StateKeeper({ ...common, onUnseen })]) {
         await leader.look(watching.signal);
@@ -462,32 +467,32 @@ export function stateStories(stage: () => Stage): void {
 
     it("adopts what whereabouts left once it is silent, then turns coexistence off; not while it is paused", async () => {
       const theirs = { "5": entry("shop/a"), "6": entry("shop/b") };
-      await stage().whereaboutsPool(name, "10.0.0.0/24", theirs);
-      await stage().client.create(kinds.configMaps, {
+      await fixture().whereaboutsPool(name, "10.0.0.0/24", theirs);
+      await fixture().client.create(kinds.configMaps, {
         metadata: { namespace: system, name: stateName },
         data: { coexistence: "on", why: "", paused: "migrate by anna" },
       });
-      await using watching = new Watching(stage());
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const leader = keeper(watching);
       await leader.look(watching.signal);
       await watching.clock.advance(120_000);
       await leader.look(watching.signal);
       expect(await state()).toMatchObject({ coexistence: true, paused: "migrate by anna" });
-      expect(await stage().held()).toEqual([]);
+      expect(await fixture().held()).toEqual([]);
       await paused("");
       await leader.look(watching.signal);
-      expect(await stage().held()).toEqual([]);
+      expect(await fixture().held()).toEqual([]);
       await watching.clock.advance(120_000);
       await leader.look(watching.signal);
       expect(await state()).toMatchObject({ coexistence: false, why: "", paused: "" });
-      expect(await stage().held()).toEqual(["10.0.0.5", "10.0.0.6"]);
-      expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
+      expect(await fixture().held()).toEqual(["10.0.0.5", "10.0.0.6"]);
+      expect((await fixture().readPool(name)).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
     });
 
     it("an entry of whereabouts in an adopted pool is told of and held, and turns nothing on", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24");
-      await using watching = new Watching(stage());
+      await fixture().whereaboutsPool(name, "10.0.0.0/24");
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const told: string[] = [];
       const leader = keeper(watching, (signs) => told.push(...signs));
@@ -496,11 +501,11 @@ export function stateStories(stage: () => Stage): void {
       await leader.look(watching.signal);
       expect((await state()).coexistence).toBe(false);
       const operations = [{ op: "add", path: "/spec/allocations/9", value: entry("shop/new") }] as const;
-      await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+      await fixture().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
       await watching.caughtUp();
       await leader.look(watching.signal);
       expect([(await state()).coexistence, told]).toEqual([false, [expect.stringContaining(name)]]);
-      expect(await stage().held()).toEqual(["10.0.0.9"]);
+      expect(await fixture().held()).toEqual(["10.0.0.9"]);
     });
 
     it("what was held before whereabouts came cannot be deleted by its reconciler, nor taken under its IPv6 name", async () => {
@@ -512,18 +517,18 @@ export function stateStories(stage: () => Stage): void {
         interface: "net1",
         containerId: "c",
       } as const;
-      const ledger = new ReservationLedger({ client: stage().client, namespace: system, node: "n1", now: Date.now });
+      const ledger = new ReservationLedger({ client: fixture().client, namespace: system, node: "n1", now: Date.now });
       for (const address of ["10.0.0.4", "fd00::4"]) {
         await ledger.take({ domain: "network:blue", address: parseAddress(address), owner });
       }
-      await using watching = new Watching(stage());
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       let isActive = false;
       const { caches, clock } = watching;
       const kept = new CoexistenceFinalizers({
         caches,
         clock,
-        client: stage().client,
+        client: fixture().client,
         log: silent,
         coexistence: () => isActive,
       });
@@ -533,7 +538,7 @@ export function stateStories(stage: () => Stage): void {
       await watching.caughtUp();
       isActive = false;
       expect(await kept.round(watching.signal)).toBe(3); // two finalizers, and the second name
-      const names = (await stage().client.list(kinds.reservations, { namespace: system })).items.flatMap(
+      const names = (await fixture().client.list(kinds.reservations, { namespace: system })).items.flatMap(
         ({ metadata }) => (metadata.finalizers === undefined ? [metadata.name] : []),
       );
       expect(names).toEqual(["blue-10.0.0.4", "blue-fd00-0000-0000-0000-0000-0000-0000-0004"]);
@@ -545,30 +550,30 @@ export function stateStories(stage: () => Stage): void {
       expect(await kept.round(watching.signal)).toBe(0);
       const named = (each: string) => ({ namespace: system, name: each });
       for (const each of ["blue-10.0.0.4", "blue-fd00-0000-0000-0000-0000-0000-0000-0004"]) {
-        await stage().client.delete(kinds.reservations, named(each));
+        await fixture().client.delete(kinds.reservations, named(each));
       }
-      const alias = await stage().client.get(kinds.reservations, named("blue-fd00--4"));
+      const alias = await fixture().client.get(kinds.reservations, named("blue-fd00--4"));
       expect(alias.spec.podref).toBe("shop/web");
       expect((await ledger.find("network:blue", ownerKey(owner))).map(({ address }) => String(address))).toEqual([
         "10.0.0.4",
         "fd00::4",
       ]);
-      const beside = { client: stage().client, namespace: system, now: Date.now, coexistence: () => true };
+      const beside = { client: fixture().client, namespace: system, now: Date.now, coexistence: () => true };
       for (const address of ["10.0.0.4", "fd00::4"]) {
         const guard = { domain: "network:blue", address: parseAddress(address), owner: ownerKey(owner), cooldownMs: 0 };
         expect(await new ReservationLedger(beside).release(guard)).toEqual({ outcome: "released" });
       }
-      expect((await stage().client.list(kinds.reservations, { namespace: system })).items).toEqual([]);
+      expect((await fixture().client.list(kinds.reservations, { namespace: system })).items).toEqual([]);
     });
 
     it("a leader that finds coexistence on takes no adoption for granted", async () => {
-      await stage().client.create(kinds.ipPools, {
+      await fixture().client.create(kinds.ipPools, {
         metadata: { namespace: system, name, annotations: { "holdfast.io/adopted": "2026-01-01T00:00:00Z" } },
         spec: { range: "10.0.0.0/24", allocations: { "5": { ...entry("shop/a"), kind: "pod" } } },
       });
       const metadata = { namespace: system, name: stateName };
-      await stage().client.create(kinds.configMaps, { metadata, data: { coexistence: "on", why: "", paused: "" } });
-      await using watching = new Watching(stage());
+      await fixture().client.create(kinds.configMaps, { metadata, data: { coexistence: "on", why: "", paused: "" } });
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const leader = keeper(watching);
       await leader.look(watching.signal);
@@ -578,63 +583,63 @@ export function stateStories(stage: () => Stage): void {
       await watching.clock.advance(120_000);
       await leader.look(watching.signal);
       expect((await state()).coexistence).toBe(false);
-      expect(await stage().held()).toEqual(["10.0.0.5"]);
+      expect(await fixture().held()).toEqual(["10.0.0.5"]);
     });
 
     it("a pool that cannot be read, or adopted, keeps the leader neither from the others nor from seeing whereabouts", async () => {
-      await stage().whereaboutsPool(name, "10.0.0.0/24", { "5": entry("shop/a") });
-      await stage().whereaboutsPool("nonsense", "10.0.0.0/99", { "5": entry("shop/b") });
-      await stage().whereaboutsPool("10.1.0.0-24", "10.1.0.0/24", { "5": entry("shop/c") });
+      await fixture().whereaboutsPool(name, "10.0.0.0/24", { "5": entry("shop/a") });
+      await fixture().whereaboutsPool("nonsense", "10.0.0.0/99", { "5": entry("shop/b") });
+      await fixture().whereaboutsPool("10.1.0.0-24", "10.1.0.0/24", { "5": entry("shop/c") });
       const metadata = { namespace: system, name: stateName };
-      await stage().client.create(kinds.configMaps, { metadata, data: { coexistence: "off", why: "", paused: "" } });
-      await using watching = new Watching(stage());
+      await fixture().client.create(kinds.configMaps, { metadata, data: { coexistence: "off", why: "", paused: "" } });
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const told: string[] = [];
       const leader = keeper(watching, (signs) => told.push(...signs));
-      stage().fault = (method, path) => method === "PATCH" && path.includes(name);
+      fixture().fault = (method, path) => method === "PATCH" && path.includes(name);
       await leader.look(watching.signal);
-      expect((await stage().readPool("10.1.0.0-24")).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
-      expect((await stage().readPool(name)).metadata.annotations ?? {}).not.toHaveProperty(["holdfast.io/adopted"]);
-      stage().fault = undefined;
+      expect((await fixture().readPool("10.1.0.0-24")).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
+      expect((await fixture().readPool(name)).metadata.annotations ?? {}).not.toHaveProperty(["holdfast.io/adopted"]);
+      fixture().fault = undefined;
       await leader.look(watching.signal);
-      expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
+      expect((await fixture().readPool(name)).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
       const operations = [{ op: "add", path: "/spec/allocations/9", value: entry("shop/new") }] as const;
-      await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+      await fixture().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
       await watching.caughtUp();
       await leader.look(watching.signal);
       expect(told).toEqual([expect.stringContaining(name)]);
     });
 
     it("a pool under two names is one domain, also where overlaps are not protected", async () => {
-      await stage().whereaboutsPool("blue", "10.0.0.0/24", { "5": entry("shop/a") });
-      await stage().whereaboutsPool("blue-10.0.0.0-24", "10.0.0.0/24", { "6": entry("shop/b") });
+      await fixture().whereaboutsPool("blue", "10.0.0.0/24", { "5": entry("shop/a") });
+      await fixture().whereaboutsPool("blue-10.0.0.0-24", "10.0.0.0/24", { "6": entry("shop/b") });
       const ipam = { type: "holdfast", range: "10.0.0.0/24", network_name: "blue", enable_overlapping_ranges: false };
       const config = JSON.stringify({ cniVersion: "1.0.0", name: "blue", type: "bridge", ipam });
       const { uses } = networksOf([{ metadata: { namespace: "shop", name: "blue" }, spec: { config } }], system);
-      await using watching = new Watching(stage());
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const { caches, clock } = watching;
-      const common = { caches, client: stage().client, clock, log: silent, systemNamespace: system };
+      const common = { caches, client: fixture().client, clock, log: silent, systemNamespace: system };
       const leader = new StateKeeper({ ...common, uses: () => uses });
       await leader.look(watching.signal);
       await clock.advance(120_000);
       await leader.look(watching.signal);
-      const { items } = await stage().client.list(kinds.holds);
+      const { items } = await fixture().client.list(kinds.holds);
       const domain = `pool:${system}/blue-10.0.0.0-24`;
       expect(items.map(({ spec }) => `${spec.address} ${spec.domain}`)).toEqual([
         `10.0.0.5 ${domain}`,
         `10.0.0.6 ${domain}`,
       ]);
-      expect((await stage().readPool("blue")).metadata.annotations).toMatchObject({ "holdfast.io/domain": domain });
+      expect((await fixture().readPool("blue")).metadata.annotations).toMatchObject({ "holdfast.io/domain": domain });
     });
 
     it("a writer that calls itself whereabouts keeps it on", async () => {
-      const whereabouts = new KubeClient({ transport: stage().connection.transport, userAgent: "whereabouts" });
+      const whereabouts = new KubeClient({ transport: fixture().connection.transport, userAgent: "whereabouts" });
       await whereabouts.create(kinds.ipPools, {
         metadata: { namespace: system, name },
         spec: { range: "10.0.0.0/24", allocations: { "5": entry("shop/a") } },
       });
-      await using watching = new Watching(stage());
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       await watching.clock.advance(Date.now() - watching.clock.wallMs());
       const leader = keeper(watching);
@@ -642,19 +647,19 @@ export function stateStories(stage: () => Stage): void {
       await watching.clock.advance(180_000);
       await leader.look(watching.signal);
       expect(await state()).toMatchObject({ coexistence: true });
-      const { by } = readWord(await fetchState(stage().client, { namespace: system }))!;
+      const { by } = readWord(await fetchState(fixture().client, { namespace: system }))!;
       expect(by).toContain("whereabouts");
-      expect(await stage().held()).toEqual([]);
+      expect(await fixture().held()).toEqual([]);
     });
 
     it("where the server does not answer nothing is concluded", async () => {
-      await using watching = new Watching(stage());
+      await using watching = new Watching(fixture());
       await watching.caughtUp();
       const leader = keeper(watching);
-      stage().fault = (_method, path) => path.includes("daemonsets");
+      fixture().fault = (_method, path) => path.includes("daemonsets");
       await expect(leader.look(watching.signal)).rejects.toThrow("injected");
       expect(leader.coexistence).toBe(true);
-      stage().fault = undefined;
+      fixture().fault = undefined;
       await leader.look(watching.signal);
       expect(leader.coexistence).toBe(false);
     });

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe } from "vitest";
 
 import { checkStories } from "./checks.ts";
+import { type PoolsServer, Fixture } from "./fixture.ts";
 import { leakStories } from "./leaks.ts";
 import { mirrorStories } from "./mirrors.ts";
 import { processStories } from "./processes.ts";
 import { sliceStories } from "./slices.ts";
-import { type PoolsServer, Stage } from "./stage.ts";
 import { stateStories } from "./states.ts";
 
 /** Two processes and a database on a busy machine. */
@@ -26,13 +26,13 @@ const all = Object.keys(stories) as Part[];
 /** `parts`: all of them, unless it says otherwise. */
 export function poolsSuite(name: string, start: () => Promise<PoolsServer>, parts: readonly Part[] = all): void {
   describe(name, () => {
-    let stage: Stage;
-    beforeAll(async () => void (stage = await Stage.open(start)), startTimeoutMs);
-    afterAll(async () => stage?.close(), startTimeoutMs);
+    let fixture: Fixture;
+    beforeAll(async () => void (fixture = await Fixture.open(start)), startTimeoutMs);
+    afterAll(async () => fixture?.close(), startTimeoutMs);
 
     for (const part of parts) {
       describe(part, () => {
-        stories[part](() => stage);
+        stories[part](() => fixture);
       });
     }
   });

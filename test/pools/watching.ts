@@ -14,7 +14,7 @@ import type { PoolCaches } from "../../src/pools/caches.ts";
 import { type CollectorOptions, LeakCollector } from "../../src/pools/leaks/collector.ts";
 import type { LeakReason } from "../../src/pools/leaks/judge.ts";
 import { until } from "../conformance/api/until.ts";
-import { type Stage, system } from "./stage.ts";
+import { type Fixture, system } from "./fixture.ts";
 
 /** Less than what counts as being deaf. */
 const beatMs = 150_000;
@@ -31,8 +31,8 @@ export class Watching implements AsyncDisposable {
   readonly #client: KubeClient;
   readonly #running: Promise<unknown>;
 
-  constructor(stage: Stage, options: Partial<CollectorOptions> = {}, fencing: Partial<FenceRules> = {}) {
-    const { client } = stage;
+  constructor(fixture: Fixture, options: Partial<CollectorOptions> = {}, fencing: Partial<FenceRules> = {}) {
+    const { client } = fixture;
     this.#client = client;
     this.caches = assembleController({
       client,

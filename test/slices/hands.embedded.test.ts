@@ -3,37 +3,37 @@
 import { expect, it } from "vitest";
 
 import { nodes } from "../../src/cluster/resources.ts";
-import type { Fleet, Guest, Network } from "./fleet.ts";
+import type { Fixture, Guest, Network } from "./fixture.ts";
 import { patient, restorableServer } from "./restorable-server.ts";
-import { added, addMany } from "./scenes.ts";
+import { added, addMany } from "./steps.ts";
 import { release, soon } from "./stories/nodes.ts";
 
-let fleet: Fleet;
-const { snapshot, ...server } = restorableServer((each) => (fleet = each));
+let fixture: Fixture;
+const { snapshot, ...server } = restorableServer((each) => (fixture = each));
 async function restore(): Promise<void> {
-  await fleet.killLeaders();
+  await fixture.killLeaders();
   server.restore();
-  fleet.lead();
+  fixture.lead();
 }
 
 /** Which node has which slice, by the status of the only pool. */
 async function assigned(): Promise<string[]> {
-  const { pools } = await fleet.books();
+  const { pools } = await fixture.books();
   return pools.flatMap((pool) => pool.assigned.map(({ node, block }) => `${node} ${block}`));
 }
 
 /** So many pods that the copy will know, for addresses that they get later: one that the server has forgotten is ended by its kubelet. */
-const guestsOf = (node: string, count: number) => Promise.all(Array.from({ length: count }, () => fleet.pod(node)));
+const guestsOf = (node: string, count: number) => Promise.all(Array.from({ length: count }, () => fixture.pod(node)));
 
 async function addAll(guests: readonly Guest[], net: Network): Promise<void> {
-  for (const guest of guests) await fleet.add(guest, net);
+  for (const guest of guests) await fixture.add(guest, net);
 }
 
 /** Everybody asks for more at once, again and again, while daemons and leader find out what was restored. Until then mirrors are the copy's. */
 async function goOn(net: Network, on: readonly string[], rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
-    await Promise.all(on.map(async (node) => fleet.tryAdd(await fleet.pod(node), net)));
-    expect((await fleet.dangers()).filter((each) => each.includes("given twice"))).toEqual([]);
+    await Promise.all(on.map(async (node) => fixture.tryAdd(await fixture.pod(node), net)));
+    expect((await fixture.dangers()).filter((each) => each.includes("given twice"))).toEqual([]);
   }
 }
 
@@ -41,26 +41,26 @@ it(
   "a node that left gives nothing of a slice that is another's by now, and the other keeps it with all it holds",
   { timeout: 400_000 },
   async () => {
-    const net = await fleet.define("cut", { range: "10.130.0.0/26", node_slice_size: "/28", network_name: "cut" });
-    for (const name of ["a", "x"]) await fleet.join(name);
-    fleet.lead();
-    for (const name of ["a", "x"]) await added(fleet, net, name);
+    const net = await fixture.define("cut", { range: "10.130.0.0/26", node_slice_size: "/28", network_name: "cut" });
+    for (const name of ["a", "x"]) await fixture.join(name);
+    fixture.lead();
+    for (const name of ["a", "x"]) await added(fixture, net, name);
     expect(await assigned()).toContain("x 10.130.0.16/28");
     const guests = await guestsOf("y", 5);
     snapshot();
-    await fleet.removeNode("x");
+    await fixture.removeNode("x");
     await expect.poll(assigned, patient).toEqual(["a 10.130.0.0/28"]);
-    await fleet.join("y");
+    await fixture.join("y");
     await addAll(guests, net);
     expect(await assigned()).toContain("y 10.130.0.16/28");
-    await fleet.settle();
+    await fixture.settle();
     await restore();
-    await fleet.admin.create(nodes, { metadata: { name: "y" } });
+    await fixture.admin.create(nodes, { metadata: { name: "y" } });
     await goOn(net, ["x", "y"], 12);
-    await addMany(fleet, net, "x", 4);
+    await addMany(fixture, net, "x", 4);
     await expect.poll(assigned, patient).toContain("y 10.130.0.16/28");
-    await addMany(fleet, net, "y", 3);
-    await expect.poll(() => fleet.dangers(), patient).toEqual([]);
+    await addMany(fixture, net, "y", 3);
+    await expect.poll(() => fixture.dangers(), patient).toEqual([]);
   },
 );
 
@@ -68,30 +68,30 @@ it(
   "a node that was fenced, and is back with its disk, gives nothing of what the copy gives to it again",
   { timeout: 400_000 },
   async () => {
-    const net = await fleet.define("cut", { range: "10.132.0.0/26", node_slice_size: "/28", network_name: "cut" });
-    for (const name of ["a", "x"]) await fleet.join(name);
-    fleet.lead(soon);
-    const [, gone] = [await added(fleet, net, "a"), await added(fleet, net, "x")];
+    const net = await fixture.define("cut", { range: "10.132.0.0/26", node_slice_size: "/28", network_name: "cut" });
+    for (const name of ["a", "x"]) await fixture.join(name);
+    fixture.lead(soon);
+    const [, gone] = [await added(fixture, net, "a"), await added(fixture, net, "x")];
     expect(await assigned()).toContain("x 10.132.0.16/28");
     const guests = await guestsOf("y", 5);
-    await fleet.settle();
+    await fixture.settle();
     snapshot();
-    await fleet.end(gone, net);
-    await fleet.node("x").rig.stop();
-    await release(fleet, "x");
+    await fixture.end(gone, net);
+    await fixture.node("x").daemonFixture.stop();
+    await release(fixture, "x");
     await expect.poll(assigned, patient).toEqual(["a 10.132.0.0/28"]);
-    await fleet.join("y");
+    await fixture.join("y");
     await addAll(guests, net);
     expect(await assigned()).toContain("y 10.132.0.16/28");
-    await fleet.node("x").rig.start();
+    await fixture.node("x").daemonFixture.start();
     await expect.poll(assigned, patient).toContain("x 10.132.0.32/28");
     await restore();
-    await fleet.admin.create(nodes, { metadata: { name: "y" } });
-    await fleet.restart("x");
+    await fixture.admin.create(nodes, { metadata: { name: "y" } });
+    await fixture.restart("x");
     await goOn(net, ["x", "y"], 12);
-    await addMany(fleet, net, "x", 4);
+    await addMany(fixture, net, "x", 4);
     await expect.poll(assigned, patient).toContain("y 10.132.0.16/28");
-    await expect.poll(() => fleet.dangers(), patient).toEqual([]);
+    await expect.poll(() => fixture.dangers(), patient).toEqual([]);
   },
 );
 
@@ -99,21 +99,21 @@ it(
   "a piece that was lent stays with whom it was lent to, and its lender gives nothing of it",
   { timeout: 400_000 },
   async () => {
-    const net = await fleet.define("cut", { range: "10.131.0.0/28", node_slice_size: "/28", network_name: "cut" });
-    await fleet.join("x");
-    fleet.lead();
-    await addMany(fleet, net, "x", 2);
+    const net = await fixture.define("cut", { range: "10.131.0.0/28", node_slice_size: "/28", network_name: "cut" });
+    await fixture.join("x");
+    fixture.lead();
+    await addMany(fixture, net, "x", 2);
     const guests = await guestsOf("y", 3);
-    await fleet.settle();
+    await fixture.settle();
     snapshot();
-    await fleet.join("y");
+    await fixture.join("y");
     await addAll(guests, net);
     expect((await assigned())[0]).toBe("x 10.131.0.0/28");
-    await fleet.settle();
+    await fixture.settle();
     const pieces = (await assigned()).filter((each) => each.startsWith("y "));
     expect(pieces).not.toEqual([]);
     await restore();
-    await fleet.admin.create(nodes, { metadata: { name: "y" } });
+    await fixture.admin.create(nodes, { metadata: { name: "y" } });
     await goOn(net, ["x", "y"], 12);
     await expect.poll(assigned, patient).toEqual(expect.arrayContaining(pieces));
     await goOn(net, ["x", "x", "y"], 4);

@@ -13,7 +13,16 @@ import { parseAddress } from "../../src/net/address.ts";
 import { contains, parsePrefix } from "../../src/net/prefix.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { stepsOf } from "../volume.ts";
-import { domain, heldBy, KeeperRig, type NodeOptions, type RunningNode, slice, take, podOwner } from "./keeper-rig.ts";
+import {
+  domain,
+  heldBy,
+  AgentFixture,
+  type NodeOptions,
+  type RunningNode,
+  slice,
+  take,
+  podOwner,
+} from "./agent-fixture.ts";
 
 const patience = { timeout: 20_000, interval: 5 };
 
@@ -75,12 +84,12 @@ function dyingDisk(fuse: Fuse, isTorn: boolean): JournalDisk {
   };
 }
 
-let rig: KeeperRig;
+let daemonFixture: AgentFixture;
 beforeEach(async () => {
-  rig = new KeeperRig(openApi({ path: ":memory:" }));
-  await installDefinitions(rig.client);
+  daemonFixture = new AgentFixture(openApi({ path: ":memory:" }));
+  await installDefinitions(daemonFixture.client);
 });
-afterEach(() => rig.close());
+afterEach(() => daemonFixture.close());
 
 class Story {
   node!: RunningNode;
@@ -96,27 +105,27 @@ class Story {
   }
 
   async play(options: NodeOptions): Promise<void> {
-    await rig.grant(slice, {}, {});
+    await daemonFixture.grant(slice, {}, {});
     this.node = await this.#start(options);
     await this.#until(() => this.node.journal.blocksOf(domain).size === 16n);
     await this.#take("10.0.0.0");
     await this.#take("10.0.0.15");
-    await rig.change(slice, () => ({ lend: { ask: 1, addresses: 4 } }));
+    await daemonFixture.change(slice, () => ({ lend: { ask: 1, addresses: 4 } }));
     const first = await this.#gives(1);
-    await rig.change(slice, () => ({ lend: undefined, without: [first] }));
+    await daemonFixture.change(slice, () => ({ lend: undefined, without: [first] }));
     this.#lent = [first];
     await this.#take("10.0.0.1");
-    await rig.change(slice, () => ({ lend: { ask: 2, addresses: 2 } }));
+    await daemonFixture.change(slice, () => ({ lend: { ask: 2, addresses: 2 } }));
     const second = await this.#gives(2);
     this.#lent = [first, second];
-    await rig.change(slice, () => ({ lend: undefined, without: [] }));
+    await daemonFixture.change(slice, () => ({ lend: undefined, without: [] }));
     await this.#until(() => this.node.journal.blocksOf(domain).size === 10n);
-    await rig.change(slice, () => ({ without: [first, second] }));
-    await this.#until(async () => (await rig.word(slice))?.gives === undefined);
+    await daemonFixture.change(slice, () => ({ without: [first, second] }));
+    await this.#until(async () => (await daemonFixture.word(slice))?.gives === undefined);
     await this.#take("10.0.0.2");
-    await rig.change(slice, () => ({ phase: "draining" }));
-    await this.#until(async () => (await rig.word(slice))?.sealed === true);
-    const word = await rig.word(slice);
+    await daemonFixture.change(slice, () => ({ phase: "draining" }));
+    await this.#until(async () => (await daemonFixture.word(slice))?.sealed === true);
+    const word = await daemonFixture.word(slice);
     expect(word?.moved.toSorted()).toEqual(this.#given.toSorted());
     expect(heldBy(this.node)).toEqual([]);
     expect(await reservations()).toEqual(this.#given.toSorted());
@@ -125,18 +134,18 @@ class Story {
   /** A node may die while it opens its journal. */
   async #start(options: NodeOptions): Promise<RunningNode> {
     try {
-      return await rig.start(options);
+      return await daemonFixture.start(options);
     } catch (error) {
       if (!this.#fuse.isBlown) throw error;
       this.#isRevived = true;
-      return rig.start();
+      return daemonFixture.start();
     }
   }
 
   async #gives(ask: number): Promise<string> {
     let block = "";
     await this.#until(async () => {
-      const { gives } = (await rig.word(slice)) ?? {};
+      const { gives } = (await daemonFixture.word(slice)) ?? {};
       block = gives?.ask === ask ? gives.block : "";
       return block !== "";
     });
@@ -175,12 +184,12 @@ class Story {
     if (!this.#fuse.isBlown || this.#isRevived) return;
     this.#isRevived = true;
     await this.node.stop();
-    this.node = await rig.start();
+    this.node = await daemonFixture.start();
   }
 
   async #examine(): Promise<void> {
     const { journal } = this.node;
-    const word = await rig.word(slice);
+    const word = await daemonFixture.word(slice);
     const recorded = new Set([...heldBy(this.node), ...(await reservations())]);
     for (const address of this.#given) expect(recorded).toContain(address);
     for (const block of this.#lent) expect(journal.blocksOf(domain).has(parseAddress(firstOf(block)))).toBe(false);
@@ -192,7 +201,7 @@ const firstOf = (block: string) => String(parsePrefix(block).first);
 
 async function reservations(): Promise<string[]> {
   const found: string[] = [];
-  for await (const each of listHolds(rig.client))
+  for await (const each of listHolds(daemonFixture.client))
     if (each.unreadable === undefined) found.push(String(each.hold.address));
   return found.sort();
 }
@@ -207,11 +216,11 @@ async function countSteps(options: (fuse: Fuse) => NodeOptions): Promise<number>
 describe.each([
   [
     "at each call to the API server, which it does not get",
-    (fuse: Fuse) => ({ transport: dyingTransport(rig.api.transport, fuse, false) }),
+    (fuse: Fuse) => ({ transport: dyingTransport(daemonFixture.api.transport, fuse, false) }),
   ],
   [
     "at each call to the API server, which is carried out",
-    (fuse: Fuse) => ({ transport: dyingTransport(rig.api.transport, fuse, true) }),
+    (fuse: Fuse) => ({ transport: dyingTransport(daemonFixture.api.transport, fuse, true) }),
   ],
   ["at each write to the disk", (fuse: Fuse) => ({ disk: dyingDisk(fuse, false) })],
   ["at each write to the disk, which is torn", (fuse: Fuse) => ({ disk: dyingDisk(fuse, true) })],
@@ -220,9 +229,9 @@ describe.each([
     const steps = await countSteps(options);
     expect(steps).toBeGreaterThan(10);
     for (const at of stepsOf(steps, 4)) {
-      await rig.close();
-      rig = new KeeperRig(openApi({ path: ":memory:" }));
-      await installDefinitions(rig.client);
+      await daemonFixture.close();
+      daemonFixture = new AgentFixture(openApi({ path: ":memory:" }));
+      await installDefinitions(daemonFixture.client);
       const fuse = new Fuse(at);
       await new Story(fuse).play(options(fuse)).catch((error: unknown) => {
         throw new Error(`died at step ${at} of ${steps}`, { cause: error });

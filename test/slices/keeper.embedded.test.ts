@@ -15,22 +15,22 @@ import { type JournalDisk, type JournalFile, realJournalDisk } from "../../src/l
 import { listHolds } from "../../src/ledger/reservation/list-holds.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
-import { domain, heldBy, KeeperRig, keyOfSlice, namespace, podOwner, slice, take, use } from "./keeper-rig.ts";
+import { domain, heldBy, AgentFixture, keyOfSlice, namespace, podOwner, slice, take, use } from "./agent-fixture.ts";
 
 /** What the server refuses again and again is tried after half a minute at the latest. */
 const patience = { timeout: 60_000 };
-let rig: KeeperRig;
+let daemonFixture: AgentFixture;
 
 beforeEach(async () => {
-  rig = new KeeperRig(openApi({ path: ":memory:" }));
-  await installDefinitions(rig.client);
+  daemonFixture = new AgentFixture(openApi({ path: ":memory:" }));
+  await installDefinitions(daemonFixture.client);
 });
-afterEach(() => rig.close());
+afterEach(() => daemonFixture.close());
 
 const size = (node: { journal: { blocksOf(domain: string): { size: bigint } } }) => node.journal.blocksOf(domain).size;
 const reserved = async () => {
   const found: string[] = [];
-  for await (const each of listHolds(rig.client)) {
+  for await (const each of listHolds(daemonFixture.client)) {
     if (each.unreadable === undefined) found.push(`${each.hold.domain} ${each.hold.address} ${each.hold.owner.name}`);
   }
   return found.sort();
@@ -102,16 +102,16 @@ function damageLine(folder: string, text: string): void {
 
 describe("a grant", () => {
   it("is handed out of, and shown with its word", async () => {
-    const node = await rig.start();
-    await rig.grant(slice);
+    const node = await daemonFixture.start();
+    await daemonFixture.grant(slice);
     await expect.poll(() => size(node), patience).toBe(16n);
     expect(node.keeper.mayHandOut()).toBe("");
     expect(node.keeper.isKnown()).toBe(true);
     expect(node.keeper.domainOf(use)).toBe(domain);
     expect(await take(node, "10.0.0.3", "a")).toBe("taken");
-    await expect.poll(() => rig.entries(slice), patience).toEqual({ "3": "default/a" });
+    await expect.poll(() => daemonFixture.entries(slice), patience).toEqual({ "3": "default/a" });
     await expect
-      .poll(() => rig.word(slice), patience)
+      .poll(() => daemonFixture.word(slice), patience)
       .toMatchObject({ journal: node.journal.id, generation: 1, serial: 1, used: 1, free: 15 });
     await node.journal.release({
       domain,
@@ -119,15 +119,15 @@ describe("a grant", () => {
       owner: ownerKey(podOwner("a")),
       cooldownMs: 0,
     });
-    await expect.poll(() => rig.entries(slice), patience).toEqual({});
+    await expect.poll(() => daemonFixture.entries(slice), patience).toEqual({});
     await expect.poll(() => node.keeper.figures, patience).toMatchObject({ slices: 1, holds: 0, behind: 0 });
   });
 
   it("renews the Lease, keeps what the controller wrote, and tells what was seen", async () => {
     let seen = 4;
-    await rig.grant(slice);
-    const node = await rig.start({ seenVersion: () => seen });
-    const lease = () => rig.client.get(leases, { namespace, name: nodeLeaseName("n1") });
+    await daemonFixture.grant(slice);
+    const node = await daemonFixture.start({ seenVersion: () => seen });
+    const lease = () => daemonFixture.client.get(leases, { namespace, name: nodeLeaseName("n1") });
     await expect
       .poll(async () => (await lease()).metadata.annotations, patience)
       .toMatchObject({ "holdfast.io/seen": "4", "holdfast.io/node": "n1" });
@@ -138,17 +138,17 @@ describe("a grant", () => {
   });
 
   it("that whereabouts filled is read before anything is handed out", async () => {
-    await rig.grant(slice, {}, { "10.0.0.1": { ...podOwner("old"), uid: "" } });
-    const node = await rig.start();
+    await daemonFixture.grant(slice, {}, { "10.0.0.1": { ...podOwner("old"), uid: "" } });
+    const node = await daemonFixture.start();
     await expect.poll(() => size(node), patience).toBe(16n);
     expect(await take(node, "10.0.0.1", "new")).toBe("held");
     expect(heldBy(node)).toEqual(["10.0.0.1"]);
   });
 
   it("waits with a reason", async () => {
-    const node = await rig.start();
+    const node = await daemonFixture.start();
     expect(node.keeper.why(use)).toContain("no slice of 10.0.0.0/24 yet");
-    await rig.tellLease((slices) => ({
+    await daemonFixture.tellLease((slices) => ({
       ...slices,
       waiting: { [`${namespace} net 10.0.0.0/24`]: "all slices are taken" },
     }));
@@ -158,70 +158,70 @@ describe("a grant", () => {
 
 describe("a restart", () => {
   it("goes on where it was", async () => {
-    const first = await rig.start();
-    await rig.grant(slice);
+    const first = await daemonFixture.start();
+    await daemonFixture.grant(slice);
     await expect.poll(() => size(first), patience).toBe(16n);
     await take(first, "10.0.0.3", "a");
-    await expect.poll(() => rig.entries(slice), patience).toEqual({ "3": "default/a" });
+    await expect.poll(() => daemonFixture.entries(slice), patience).toEqual({ "3": "default/a" });
     await first.stop();
-    const before = (await rig.object(slice)).metadata.resourceVersion;
-    const second = await rig.start();
+    const before = (await daemonFixture.object(slice)).metadata.resourceVersion;
+    const second = await daemonFixture.start();
     await expect.poll(() => second.keeper.isKnown(), patience).toBe(true);
     expect(heldBy(second)).toEqual(["10.0.0.3"]);
     await expect.poll(() => second.keeper.figures.behind, patience).toBe(0);
-    expect((await rig.object(slice)).metadata.resourceVersion).toBe(before);
+    expect((await daemonFixture.object(slice)).metadata.resourceVersion).toBe(before);
   });
 
   it("of a machine made anew reads the mirror and the running pods first", async () => {
-    const first = await rig.start();
-    await rig.grant(slice);
+    const first = await daemonFixture.start();
+    await daemonFixture.grant(slice);
     await expect.poll(() => size(first), patience).toBe(16n);
     await take(first, "10.0.0.3", "a");
-    await expect.poll(() => rig.entries(slice), patience).toEqual({ "3": "default/a" });
+    await expect.poll(() => daemonFixture.entries(slice), patience).toEqual({ "3": "default/a" });
     await first.stop();
     const status = [
       { name: "cluster", interface: "eth0", ips: ["10.0.0.9"], default: true },
       { name: "default/net", interface: "net1", ips: ["10.0.0.5"] },
     ];
-    await rig.pod("live", { annotations: { "k8s.v1.cni.cncf.io/network-status": JSON.stringify(status) } });
-    rig.reimage();
-    const second = await rig.start();
+    await daemonFixture.pod("live", { annotations: { "k8s.v1.cni.cncf.io/network-status": JSON.stringify(status) } });
+    daemonFixture.reimage();
+    const second = await daemonFixture.start();
     expect(second.journal.id).not.toBe(first.journal.id);
     await expect.poll(() => size(second), patience).toBe(16n);
     expect(heldBy(second)).toEqual(["10.0.0.3", "10.0.0.5"]);
-    await expect.poll(() => rig.word(slice), patience).toMatchObject({ journal: second.journal.id, used: 2 });
+    await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject({ journal: second.journal.id, used: 2 });
   });
 
   it("with a stale generation hands out nothing of it, and keeps what is held", async () => {
-    const first = await rig.start();
-    await rig.grant(slice, { generation: 5 });
+    const first = await daemonFixture.start();
+    await daemonFixture.grant(slice, { generation: 5 });
     await expect.poll(() => size(first), patience).toBe(16n);
     await take(first, "10.0.0.3", "a");
     await first.stop();
-    await rig.remove(slice);
-    await rig.grant(slice, { generation: 3 });
-    const second = await rig.start();
+    await daemonFixture.remove(slice);
+    await daemonFixture.grant(slice, { generation: 3 });
+    const second = await daemonFixture.start();
     await expect.poll(() => second.keeper.isKnown(), patience).toBe(true);
     expect(size(second)).toBe(0n);
     expect(heldBy(second)).toEqual(["10.0.0.3"]);
     await second.stop();
-    await rig.remove(slice);
-    await rig.grant(slice, { generation: 6 });
-    const third = await rig.start();
+    await daemonFixture.remove(slice);
+    await daemonFixture.grant(slice, { generation: 6 });
+    const third = await daemonFixture.start();
     await expect.poll(() => size(third), patience).toBe(16n);
     expect(await take(third, "10.0.0.3", "b")).toBe("held");
   });
 
   it("finds its object gone, and it is made again", async () => {
-    const first = await rig.start();
-    await rig.grant(slice, { generation: 5, taken: ["10.0.0.1"] });
+    const first = await daemonFixture.start();
+    await daemonFixture.grant(slice, { generation: 5, taken: ["10.0.0.1"] });
     await expect.poll(() => size(first), patience).toBe(15n);
     await take(first, "10.0.0.3", "a");
     await first.stop();
-    await rig.remove(slice);
-    const second = await rig.start();
+    await daemonFixture.remove(slice);
+    const second = await daemonFixture.start();
     await expect.poll(() => size(second), patience).toBe(15n);
-    await expect.poll(() => rig.entries(slice), patience).toEqual({ "3": "default/a" });
+    await expect.poll(() => daemonFixture.entries(slice), patience).toEqual({ "3": "default/a" });
   });
 
   it.each<[string, Partial<SliceGrant> | undefined, string[]]>([
@@ -233,37 +233,37 @@ describe("a restart", () => {
   ])(
     "finds its slice with another %s: what runs here is recorded where that one does not give it",
     async (_, theirs, recorded) => {
-      const first = await rig.start();
-      await rig.grant(slice, { generation: 5 });
+      const first = await daemonFixture.start();
+      await daemonFixture.grant(slice, { generation: 5 });
       await expect.poll(() => size(first), patience).toBe(16n);
       await take(first, "10.0.0.3", "a");
       await first.stop();
-      await rig.remove(slice);
-      await rig.name(slice, undefined);
-      await rig.slicePool(6, [{ nodeName: "n2", sliceRange: slice }]);
-      if (theirs !== undefined) await rig.grantTo("n2", slice, theirs);
-      const second = await rig.start();
+      await daemonFixture.remove(slice);
+      await daemonFixture.name(slice, undefined);
+      await daemonFixture.slicePool(6, [{ nodeName: "n2", sliceRange: slice }]);
+      if (theirs !== undefined) await daemonFixture.grantTo("n2", slice, theirs);
+      const second = await daemonFixture.start();
       await expect.poll(() => second.journal.grants(), patience).toEqual([]);
       expect(second.moved.map(({ address }) => `${address}`)).toEqual(recorded);
       expect([...heldBy(second), ...recorded]).toEqual(["10.0.0.3"]);
       // The copy that it was granted by comes back: it was given up.
-      await rig.grant(slice, { generation: 5 }, { "10.0.0.9": podOwner("old") });
-      await expect.poll(() => rig.word(slice), patience).toMatchObject({ generation: 5, sealed: true });
+      await daemonFixture.grant(slice, { generation: 5 }, { "10.0.0.9": podOwner("old") });
+      await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject({ generation: 5, sealed: true });
       expect(size(second)).toBe(0n);
     },
   );
 
   it("makes its object again just while it is taken from it: it stays without a grant for the controller to remove, and hands out nothing", async () => {
-    const first = await rig.start();
-    await rig.grant(slice, { generation: 5 });
+    const first = await daemonFixture.start();
+    await daemonFixture.grant(slice, { generation: 5 });
     await expect.poll(() => size(first), patience).toBe(16n);
     await first.stop();
-    await rig.slicePool(5, [{ nodeName: "n1", sliceRange: slice }]);
-    await rig.remove(slice);
+    await daemonFixture.slicePool(5, [{ nodeName: "n1", sliceRange: slice }]);
+    await daemonFixture.remove(slice);
     let made = 0;
     let deleted = 0;
     // The controller deleted the object; its status is written after the node has read it, and before the node's object is there.
-    const second = await rig.start({
+    const second = await daemonFixture.start({
       transport: async (request) => {
         // A daemon has no right to (tools/generate/deploy/rights.ts).
         if (request.method === "DELETE" && request.path.includes("/ippools/")) {
@@ -271,51 +271,51 @@ describe("a restart", () => {
           return refusal();
         }
         if (request.method === "POST" && request.path.includes("/ippools") && made++ === 0) {
-          const pool = await rig.client.get(nodeSlicePools, { namespace, name: "net" });
-          await rig.client.update(nodeSlicePools, { ...pool, status: { ...pool.status!, allocations: [] } });
+          const pool = await daemonFixture.client.get(nodeSlicePools, { namespace, name: "net" });
+          await daemonFixture.client.update(nodeSlicePools, { ...pool, status: { ...pool.status!, allocations: [] } });
         }
-        return rig.api.transport(request);
+        return daemonFixture.api.transport(request);
       },
     });
     await expect.poll(() => second.journal.grants(), patience).toEqual([]);
-    const { annotations } = (await rig.object(slice)).metadata;
+    const { annotations } = (await daemonFixture.object(slice)).metadata;
     expect([annotations?.[grantAnnotation], annotations?.[nodeWordAnnotation]]).toEqual([undefined, undefined]);
     expect([made, deleted, size(second)]).toEqual([1, 0, 0n]);
   });
 
   it("makes its object again while the controller grants that anew: the newer grant counts", async () => {
-    const first = await rig.start();
-    await rig.grant(slice, { generation: 5 });
+    const first = await daemonFixture.start();
+    await daemonFixture.grant(slice, { generation: 5 });
     await expect.poll(() => size(first), patience).toBe(16n);
     await first.stop();
-    await rig.slicePool(5, [{ nodeName: "n1", sliceRange: slice }]);
-    await rig.remove(slice);
+    await daemonFixture.slicePool(5, [{ nodeName: "n1", sliceRange: slice }]);
+    await daemonFixture.remove(slice);
     const { name } = parseKey(keyOfSlice(slice));
     const newer = writeGrant({ generation: 6, serial: 1, phase: "active", without: [], taken: ["10.0.0.1"] });
     let written = 0;
-    const second = await rig.start({
+    const second = await daemonFixture.start({
       transport: async (request) => {
         if (request.method === "PATCH" && request.path.includes("/ippools/") && written++ === 0) {
           const body = { metadata: { annotations: { [grantAnnotation]: newer } } };
-          await rig.client.patch(ipPools, { namespace, name }, { type: "merge", body });
+          await daemonFixture.client.patch(ipPools, { namespace, name }, { type: "merge", body });
         }
-        return rig.api.transport(request);
+        return daemonFixture.api.transport(request);
       },
     });
     await expect.poll(() => second.journal.grants(), patience).toMatchObject([{ generation: 6 }]);
     await expect.poll(() => size(second), patience).toBe(15n);
-    expect((await rig.object(slice)).metadata.annotations?.[grantAnnotation]).toBe(newer);
+    expect((await daemonFixture.object(slice)).metadata.annotations?.[grantAnnotation]).toBe(newer);
   });
 
   it("finds its object gone and the slice nobody's: what it holds is recorded for all", async () => {
-    const first = await rig.start();
-    await rig.grant(slice, { generation: 5 });
+    const first = await daemonFixture.start();
+    await daemonFixture.grant(slice, { generation: 5 });
     await expect.poll(() => size(first), patience).toBe(16n);
     await take(first, "10.0.0.3", "a");
     await first.stop();
-    await rig.remove(slice);
-    await rig.slicePool(5, [{ nodeName: "n2", sliceRange: "10.0.0.16/28" }]);
-    const second = await rig.start();
+    await daemonFixture.remove(slice);
+    await daemonFixture.slicePool(5, [{ nodeName: "n2", sliceRange: "10.0.0.16/28" }]);
+    const second = await daemonFixture.start();
     await expect.poll(() => second.journal.grants(), patience).toEqual([]);
     const moved = second.moved.map(({ address, domain: to }) => `${to} ${address}`);
     expect([size(second), heldBy(second), moved]).toEqual([0n, [], ["network:net 10.0.0.3"]]);
@@ -325,21 +325,21 @@ describe("a restart", () => {
   it.each(["ippools", "overlappingrangeipreservations"])(
     "may not make %s to record what it holds in a slice that is nobody's: it tries until it may, and other slices go on",
     async (kind) => {
-      const first = await rig.start();
-      await rig.grant(slice, { generation: 5 });
-      await rig.grant("10.0.0.16/28", { generation: 6 });
+      const first = await daemonFixture.start();
+      await daemonFixture.grant(slice, { generation: 5 });
+      await daemonFixture.grant("10.0.0.16/28", { generation: 6 });
       await expect.poll(() => size(first), patience).toBe(32n);
       await take(first, "10.0.0.3", "a");
       await first.stop();
-      await rig.remove(slice);
-      await rig.name(slice, undefined);
-      await rig.slicePool(6, [{ nodeName: "n1", sliceRange: "10.0.0.16/28" }]);
+      await daemonFixture.remove(slice);
+      await daemonFixture.name(slice, undefined);
+      await daemonFixture.slicePool(6, [{ nodeName: "n1", sliceRange: "10.0.0.16/28" }]);
       let refused = 0;
       let isFull = true;
-      const second = await rig.start({
+      const second = await daemonFixture.start({
         transport: async (request) => {
           const isMaking = request.method === "POST" && request.path.includes(`/${kind}`);
-          if (!isMaking || !isFull) return rig.api.transport(request);
+          if (!isMaking || !isFull) return daemonFixture.api.transport(request);
           refused += 1;
           return refusal();
         },
@@ -357,37 +357,37 @@ describe("a restart", () => {
 describe("the API server is away", () => {
   let isAway = false;
   const transport: Transport = (request) =>
-    isAway ? Promise.reject(new NotSentError("the test cut the line")) : rig.api.transport(request);
+    isAway ? Promise.reject(new NotSentError("the test cut the line")) : daemonFixture.api.transport(request);
   beforeEach(() => void (isAway = false));
 
   it("the journal goes on, and the mirror catches up", async () => {
-    const node = await rig.start({ transport });
-    await rig.grant(slice);
-    await expect.poll(() => rig.word(slice), patience).toMatchObject({ free: 16 });
+    const node = await daemonFixture.start({ transport });
+    await daemonFixture.grant(slice);
+    await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject({ free: 16 });
     isAway = true;
     for (let each = 1; each <= 9; each++) expect(await take(node, `10.0.0.${each}`, `p${each}`)).toBe("taken");
     await expect.poll(() => node.keeper.figures, patience).toMatchObject({ isAway: true, behind: 1 });
     expect(node.keeper.mayHandOut()).toBe("");
     isAway = false;
-    await expect.poll(async () => Object.keys(await rig.entries(slice)).length, patience).toBe(9);
+    await expect.poll(async () => Object.keys(await daemonFixture.entries(slice)).length, patience).toBe(9);
     await expect.poll(() => node.keeper.figures, patience).toMatchObject({ isAway: false, behind: 0 });
   });
 
   it("a restart believes the journal while its authority lasts, and no longer", async () => {
-    const first = await rig.start({ transport });
-    await rig.grant(slice);
+    const first = await daemonFixture.start({ transport });
+    await daemonFixture.grant(slice);
     await expect.poll(() => size(first), patience).toBe(16n);
     await first.stop();
     isAway = true;
-    const second = await rig.start({ transport });
+    const second = await daemonFixture.start({ transport });
     await expect.poll(() => second.keeper.isKnown(), patience).toBe(true);
     expect(second.keeper.mayHandOut()).toBe("");
     const hours = (count: number) => count * 3_600_000;
-    rig.moment = { ...rig.moment, uptimeMs: rig.moment.uptimeMs + hours(13) };
+    daemonFixture.moment = { ...daemonFixture.moment, uptimeMs: daemonFixture.moment.uptimeMs + hours(13) };
     expect(second.keeper.mayHandOut()).toContain("has not renewed its Lease for 12 h");
     await second.stop();
-    rig.moment = { bootId: "next", uptimeMs: 0, wallMs: rig.moment.wallMs - hours(1) };
-    const third = await rig.start({ transport });
+    daemonFixture.moment = { bootId: "next", uptimeMs: 0, wallMs: daemonFixture.moment.wallMs - hours(1) };
+    const third = await daemonFixture.start({ transport });
     await expect.poll(() => third.keeper.figures.isAway, patience).toBe(true);
     expect([third.keeper.isKnown(), third.keeper.mayHandOut()]).toEqual([false, expect.stringContaining("clock")]);
     isAway = false;
@@ -395,52 +395,56 @@ describe("the API server is away", () => {
   });
 
   it("in part: while the Lease is renewed and slices cannot be read, nothing is handed out of them", async () => {
-    const first = await rig.start({ transport });
-    await rig.grant(slice);
+    const first = await daemonFixture.start({ transport });
+    await daemonFixture.grant(slice);
     await expect.poll(() => size(first), patience).toBe(16n);
     await first.stop();
     const body = { metadata: { annotations: { [leaseNodeAnnotation]: "n2" } } };
-    await rig.client.patch(ipPools, { namespace, name: parseKey(keyOfSlice(slice)).name }, { type: "merge", body });
+    await daemonFixture.client.patch(
+      ipPools,
+      { namespace, name: parseKey(keyOfSlice(slice)).name },
+      { type: "merge", body },
+    );
     let reads = 0;
     const blind: Transport = (request) => {
-      if (!request.path.includes("/ippools/")) return rig.api.transport(request);
+      if (!request.path.includes("/ippools/")) return daemonFixture.api.transport(request);
       reads += 1;
       return Promise.reject(new NotSentError("the test cut the line"));
     };
-    const second = await rig.start({ transport: blind });
+    const second = await daemonFixture.start({ transport: blind });
     await expect.poll(() => second.keeper.isWaitedFor && reads > 0, patience).toBe(true);
     await expect.poll(() => second.keeper.figures.isAway, patience).toBe(true);
     expect(second.keeper.mayHandOut()).toContain("being compared");
   });
 
   it("a disk that was copied to another machine hands out nothing of the first one's slices", async () => {
-    const first = await rig.start({ transport });
-    await rig.grant(slice);
+    const first = await daemonFixture.start({ transport });
+    await daemonFixture.grant(slice);
     await expect.poll(() => size(first), patience).toBe(16n);
     expect(await take(first, "10.0.0.1", "a")).toBe("taken");
     await first.stop();
     isAway = true;
-    const copy = await rig.start({ transport, node: "n2" });
+    const copy = await daemonFixture.start({ transport, node: "n2" });
     await expect.poll(() => copy.keeper.isKnown(), patience).toBe(true);
     expect([copy.keeper.mayHandOut(), size(copy)]).toEqual(["", 0n]);
     expect([...copy.journal.holds()].map(({ address }) => String(address))).toEqual(["10.0.0.1"]);
     await copy.stop();
     // Back in the first machine: the API server says that they are its own.
     isAway = false;
-    const back = await rig.start({ transport });
+    const back = await daemonFixture.start({ transport });
     await expect.poll(() => size(back), patience).toBe(16n);
   });
 
   it("when the authority was over, slices are compared before they are handed out of again", async () => {
-    const node = await rig.start({ transport });
-    await rig.grant(slice, { generation: 5 });
+    const node = await daemonFixture.start({ transport });
+    await daemonFixture.grant(slice, { generation: 5 });
     await expect.poll(() => size(node), patience).toBe(16n);
     isAway = true;
     await expect.poll(() => node.keeper.figures.isAway, { timeout: 40_000 }).toBe(true);
-    rig.moment = { ...rig.moment, uptimeMs: rig.moment.uptimeMs + 25 * 3_600_000 };
-    await rig.remove(slice);
-    await rig.name(slice, undefined);
-    await rig.slicePool(6, [{ nodeName: "n2", sliceRange: slice }]);
+    daemonFixture.moment = { ...daemonFixture.moment, uptimeMs: daemonFixture.moment.uptimeMs + 25 * 3_600_000 };
+    await daemonFixture.remove(slice);
+    await daemonFixture.name(slice, undefined);
+    await daemonFixture.slicePool(6, [{ nodeName: "n2", sliceRange: slice }]);
     isAway = false;
     await expect.poll(() => node.keeper.mayHandOut(), patience).toBe("");
     expect(size(node)).toBe(0n);
@@ -449,16 +453,16 @@ describe("the API server is away", () => {
 
 describe("what the controller wishes", () => {
   it("an empty slice is sealed when it is to be returned, one in use is not", async () => {
-    const node = await rig.start();
-    await rig.grant(slice);
+    const node = await daemonFixture.start();
+    await daemonFixture.grant(slice);
     await expect.poll(() => size(node), patience).toBe(16n);
     await take(node, "10.0.0.3", "a");
-    await rig.change(slice, () => ({ phase: "returning" }));
-    await expect.poll(() => rig.word(slice), patience).toMatchObject({ serial: 2, sealed: false, used: 1 });
+    await daemonFixture.change(slice, () => ({ phase: "returning" }));
+    await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject({ serial: 2, sealed: false, used: 1 });
     expect(size(node)).toBe(0n);
-    await rig.change(slice, () => ({ phase: "active" }));
+    await daemonFixture.change(slice, () => ({ phase: "active" }));
     await expect.poll(() => size(node), patience).toBe(16n);
-    await rig.change(slice, () => ({ phase: "returning" }));
+    await daemonFixture.change(slice, () => ({ phase: "returning" }));
     await expect.poll(() => size(node), patience).toBe(0n);
     await node.journal.release({
       domain,
@@ -466,37 +470,37 @@ describe("what the controller wishes", () => {
       owner: ownerKey(podOwner("a")),
       cooldownMs: 2000,
     });
-    await expect.poll(() => rig.word(slice), patience).toMatchObject({ sealed: true, used: 0 });
-    await rig.remove(slice);
-    await rig.name(slice, undefined);
+    await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject({ sealed: true, used: 0 });
+    await daemonFixture.remove(slice);
+    await daemonFixture.name(slice, undefined);
     await expect.poll(() => node.journal.grants(), patience).toEqual([]);
   });
 
   it("a draining slice moves what it holds to the reservation ledger, and is sealed", async () => {
-    const node = await rig.start();
-    await rig.grant(slice);
+    const node = await daemonFixture.start();
+    await daemonFixture.grant(slice);
     await expect.poll(() => size(node), patience).toBe(16n);
     for (const each of ["3", "4"]) await take(node, `10.0.0.${each}`, `p${each}`);
-    await rig.change(slice, () => ({ phase: "draining" }));
+    await daemonFixture.change(slice, () => ({ phase: "draining" }));
     await expect
-      .poll(() => rig.word(slice), patience)
+      .poll(() => daemonFixture.word(slice), patience)
       .toMatchObject({ sealed: true, used: 0, moved: ["10.0.0.3", "10.0.0.4"] });
     expect(await reserved()).toEqual(["network:net 10.0.0.3 p3", "network:net 10.0.0.4 p4"]);
     expect(node.moved.map(({ address, owner }) => [String(address), owner])).toEqual([
       ["10.0.0.3", podOwner("p3")],
       ["10.0.0.4", podOwner("p4")],
     ]);
-    expect([heldBy(node), await rig.entries(slice)]).toEqual([[], {}]);
+    expect([heldBy(node), await daemonFixture.entries(slice)]).toEqual([[], {}]);
   });
 
   it("an address that is recorded for another stays, and the slice is not sealed", async () => {
-    const node = await rig.start();
-    await rig.grant(slice);
+    const node = await daemonFixture.start();
+    await daemonFixture.grant(slice);
     await expect.poll(() => size(node), patience).toBe(16n);
     await take(node, "10.0.0.3", "a");
-    await rig.reserve("10.0.0.3", "b");
-    await rig.change(slice, () => ({ phase: "draining" }));
-    await expect.poll(() => rig.word(slice), patience).toMatchObject({ serial: 2, sealed: false });
+    await daemonFixture.reserve("10.0.0.3", "b");
+    await daemonFixture.change(slice, () => ({ phase: "draining" }));
+    await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject({ serial: 2, sealed: false });
     expect(heldBy(node)).toEqual(["10.0.0.3"]);
     await node.journal.release({
       domain,
@@ -504,57 +508,58 @@ describe("what the controller wishes", () => {
       owner: ownerKey(podOwner("a")),
       cooldownMs: 0,
     });
-    await expect.poll(() => rig.word(slice), patience).toMatchObject({ sealed: true });
+    await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject({ sealed: true });
     expect(await reserved()).toEqual(["network:net 10.0.0.3 b"]);
   });
 
   it("a piece is given up and lent, and comes back only as a grant of its own", async () => {
-    const node = await rig.start();
-    await rig.grant(slice);
+    const node = await daemonFixture.start();
+    await daemonFixture.grant(slice);
     await expect.poll(() => size(node), patience).toBe(16n);
     await take(node, "10.0.0.15", "a");
-    await rig.change(slice, () => ({ lend: { ask: 1, addresses: 4 } }));
+    await daemonFixture.change(slice, () => ({ lend: { ask: 1, addresses: 4 } }));
     await expect
-      .poll(() => rig.word(slice), patience)
+      .poll(() => daemonFixture.word(slice), patience)
       .toMatchObject({ gives: { ask: 1, block: "10.0.0.8/30" }, free: 11 });
     await expect(take(node, "10.0.0.9", "b")).rejects.toThrow("no slice");
-    await rig.change(slice, () => ({ lend: undefined, without: ["10.0.0.8/30"] }));
-    await expect.poll(() => rig.word(slice), patience).not.toHaveProperty("gives");
+    await daemonFixture.change(slice, () => ({ lend: undefined, without: ["10.0.0.8/30"] }));
+    await expect.poll(() => daemonFixture.word(slice), patience).not.toHaveProperty("gives");
     expect(size(node)).toBe(12n);
-    await rig.change(slice, () => ({ without: [] }));
+    await daemonFixture.change(slice, () => ({ without: [] }));
     const told = { gives: { block: "10.0.0.8/30" }, free: 11 };
-    await expect.poll(() => rig.word(slice), patience).toMatchObject(told);
-    await rig.change(slice, () => ({ lend: { ask: 2, addresses: 4 } }));
-    await rig.change(slice, () => ({ lend: undefined, without: ["10.0.0.8/30"] }));
-    await expect.poll(() => rig.word(slice), patience).not.toHaveProperty("gives");
+    await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject(told);
+    await daemonFixture.change(slice, () => ({ lend: { ask: 2, addresses: 4 } }));
+    await daemonFixture.change(slice, () => ({ lend: undefined, without: ["10.0.0.8/30"] }));
+    await expect.poll(() => daemonFixture.word(slice), patience).not.toHaveProperty("gives");
     expect(size(node)).toBe(12n);
-    await rig.grant("10.0.0.8/30");
+    await daemonFixture.grant("10.0.0.8/30");
     await expect.poll(() => size(node), patience).toBe(16n);
   });
 
   it("a node that is short says so at once, and who waits is woken by more", async () => {
-    const node = await rig.start();
-    await rig.grant("10.0.0.0/32");
+    const node = await daemonFixture.start();
+    await daemonFixture.grant("10.0.0.0/32");
     await expect.poll(() => size(node), patience).toBe(1n);
-    await expect.poll(() => rig.word("10.0.0.0/32"), patience).toMatchObject({ short: 0 });
+    await expect.poll(() => daemonFixture.word("10.0.0.0/32"), patience).toMatchObject({ short: 0 });
     node.keeper.short(use);
     const grown = node.keeper.changed(use, AbortSignal.timeout(20_000));
-    await expect.poll(() => rig.word("10.0.0.0/32"), patience).toMatchObject({ short: 1, free: 0 });
-    await rig.change("10.0.0.0/32", () => ({ exhausted: "the range is used up" }));
+    await expect.poll(() => daemonFixture.word("10.0.0.0/32"), patience).toMatchObject({ short: 1, free: 0 });
+    await daemonFixture.change("10.0.0.0/32", () => ({ exhausted: "the range is used up" }));
     await expect.poll(() => node.keeper.why(use), patience).toBe("the range is used up");
-    await rig.grant("10.0.0.16/28");
+    await daemonFixture.grant("10.0.0.16/28");
     await grown;
     expect(size(node)).toBe(17n);
-    await expect.poll(() => rig.word("10.0.0.0/32"), patience).toMatchObject({ short: 0 });
+    await expect.poll(() => daemonFixture.word("10.0.0.0/32"), patience).toMatchObject({ short: 0 });
   });
 });
 
 it("addresses of pods that are gone are freed, others are not", async () => {
-  await rig.pod("stays");
-  await rig.pod("ended", { phase: "Succeeded" });
-  const uidOf = async (name: string) => (await rig.client.get(pods, { namespace: "default", name })).metadata.uid!;
-  const node = await rig.start();
-  await rig.grant(slice);
+  await daemonFixture.pod("stays");
+  await daemonFixture.pod("ended", { phase: "Succeeded" });
+  const uidOf = async (name: string) =>
+    (await daemonFixture.client.get(pods, { namespace: "default", name })).metadata.uid!;
+  const node = await daemonFixture.start();
+  await daemonFixture.grant(slice);
   await expect.poll(() => size(node), patience).toBe(16n);
   const owners = [
     { ...podOwner("stays"), uid: await uidOf("stays") },
@@ -569,37 +574,39 @@ it("addresses of pods that are gone are freed, others are not", async () => {
 });
 
 it("a journal that lost lines hands out nothing until it has read its slices again", async () => {
-  const first = await rig.start();
-  await rig.grant(slice);
+  const first = await daemonFixture.start();
+  await daemonFixture.grant(slice);
   await expect.poll(() => size(first), patience).toBe(16n);
   for (const each of [1, 2, 3]) await take(first, `10.0.0.${each}`, `p${each}`);
-  await expect.poll(async () => Object.keys(await rig.entries(slice)), patience).toEqual(["1", "2", "3"]);
+  await expect.poll(async () => Object.keys(await daemonFixture.entries(slice)), patience).toEqual(["1", "2", "3"]);
   await first.stop();
-  damageLine(rig.folder, "10.0.0.2");
-  const second = await rig.start({ transport: () => Promise.reject(new NotSentError("the test cut the line")) });
+  damageLine(daemonFixture.folder, "10.0.0.2");
+  const second = await daemonFixture.start({
+    transport: () => Promise.reject(new NotSentError("the test cut the line")),
+  });
   await expect.poll(() => second.keeper.figures.isAway, patience).toBe(true);
   expect(second.keeper.mayHandOut()).toContain("damaged");
   await expect(take(second, "10.0.0.2", "other")).rejects.toThrow("damaged");
   await second.stop();
-  const third = await rig.start();
+  const third = await daemonFixture.start();
   await expect.poll(() => third.keeper.mayHandOut(), patience).toBe("");
   expect(heldBy(third)).toEqual(["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
   expect(await take(third, "10.0.0.2", "other")).toBe("held");
 });
 
 it("a journal that lost lines finds by their label the slices that its Lease has no room to name", async () => {
-  const first = await rig.start();
-  await rig.grant("10.0.0.16/28");
-  await rig.grant(slice);
+  const first = await daemonFixture.start();
+  await daemonFixture.grant("10.0.0.16/28");
+  await daemonFixture.grant(slice);
   await expect.poll(() => size(first), patience).toBe(32n);
   await take(first, "10.0.0.2", "a");
-  await expect.poll(() => rig.entries(slice), patience).toEqual({ "2": "default/a" });
+  await expect.poll(() => daemonFixture.entries(slice), patience).toEqual({ "2": "default/a" });
   await first.stop();
-  damageLine(rig.folder, "10.0.0.0/28");
+  damageLine(daemonFixture.folder, "10.0.0.0/28");
   const text = JSON.stringify({ grants: { [keyOfSlice("10.0.0.16/28")]: "1.1" }, more: 1 });
   const body = { metadata: { annotations: { [slicesAnnotation]: text } } };
-  await rig.client.patch(leases, { namespace, name: nodeLeaseName("n1") }, { type: "merge", body });
-  const second = await rig.start();
+  await daemonFixture.client.patch(leases, { namespace, name: nodeLeaseName("n1") }, { type: "merge", body });
+  const second = await daemonFixture.start();
   expect([second.journal.damaged, second.journal.grants().length]).toEqual([1, 1]);
   await expect.poll(() => second.keeper.mayHandOut(), patience).toBe("");
   expect([size(second), heldBy(second)]).toEqual([32n, ["10.0.0.2"]]);
@@ -610,21 +617,21 @@ it.each([
   ["a seal", { phase: "returning" }, "sealed"],
 ] as const)("%s is on the disk before it is on the object", async (_, wish, said) => {
   const { disk, hold } = slowDisk();
-  const node = await rig.start({ disk });
-  await rig.grant(slice);
-  await rig.grant("10.0.0.16/28");
-  await expect.poll(() => rig.word("10.0.0.16/28"), patience).toMatchObject({ free: 16 });
-  await expect.poll(() => rig.word(slice), patience).toMatchObject({ free: 16 });
-  const words = async () => (await rig.word(slice)) as unknown as Record<string, unknown>;
+  const node = await daemonFixture.start({ disk });
+  await daemonFixture.grant(slice);
+  await daemonFixture.grant("10.0.0.16/28");
+  await expect.poll(() => daemonFixture.word("10.0.0.16/28"), patience).toMatchObject({ free: 16 });
+  await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject({ free: 16 });
+  const words = async () => (await daemonFixture.word(slice)) as unknown as Record<string, unknown>;
   const release = hold(1);
   try {
-    await rig.change(slice, () => wish);
+    await daemonFixture.change(slice, () => wish);
     const decided = () => node.journal.grant(keyOfSlice(slice)) as unknown as Record<string, unknown>;
     // What the controller wrote is on the disk, and what the node makes of it is decided and not yet there.
     await expect.poll(() => Boolean(decided()[said]), patience).toBe(true);
     // The other slice is shown meanwhile: a word needs no disk, and this one would have been written by now too.
     node.keeper.short(use);
-    await expect.poll(() => rig.word("10.0.0.16/28"), patience).toMatchObject({ free: 0 });
+    await expect.poll(() => daemonFixture.word("10.0.0.16/28"), patience).toMatchObject({ free: 0 });
     expect((await words())[said] ?? false).toBe(false);
   } finally {
     release();
@@ -634,33 +641,33 @@ it.each([
 
 it("a seal whose sync failed is not on the object: a power cut may take it back", async () => {
   const { disk, dieAfter } = dyingDisk();
-  const node = await rig.start({ disk });
-  await rig.grant(slice);
-  await rig.grant("10.0.0.16/28");
-  await expect.poll(() => rig.word("10.0.0.16/28"), patience).toMatchObject({ free: 16 });
-  await expect.poll(() => rig.word(slice), patience).toMatchObject({ free: 16 });
+  const node = await daemonFixture.start({ disk });
+  await daemonFixture.grant(slice);
+  await daemonFixture.grant("10.0.0.16/28");
+  await expect.poll(() => daemonFixture.word("10.0.0.16/28"), patience).toMatchObject({ free: 16 });
+  await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject({ free: 16 });
   dieAfter(1);
-  await rig.change(slice, () => ({ phase: "returning" }));
+  await daemonFixture.change(slice, () => ({ phase: "returning" }));
   await expect.poll(() => node.journal.stats.broken, patience).toContain("EIO");
   await expect.poll(() => node.journal.grant(keyOfSlice(slice))?.sealed, patience).toBe(true);
   // The other slice is shown twice meanwhile: this one would have been written by now too.
   for (const free of [0, 16]) {
     if (free === 0) node.keeper.short(use);
-    await expect.poll(() => rig.word("10.0.0.16/28"), { timeout: 20_000 }).toMatchObject({ free });
+    await expect.poll(() => daemonFixture.word("10.0.0.16/28"), { timeout: 20_000 }).toMatchObject({ free });
   }
-  expect(await rig.word(slice)).toMatchObject({ sealed: false });
+  expect(await daemonFixture.word(slice)).toMatchObject({ sealed: false });
   dieAfter(Number.POSITIVE_INFINITY);
-  await expect.poll(() => rig.word(slice), { timeout: 20_000 }).toMatchObject({ sealed: true });
+  await expect.poll(() => daemonFixture.word(slice), { timeout: 20_000 }).toMatchObject({ sealed: true });
 });
 
 it("a grant that is just being written does not stop what is handed out of the others", async () => {
   const { disk, hold } = slowDisk();
-  const node = await rig.start({ disk });
-  await rig.grant(slice);
+  const node = await daemonFixture.start({ disk });
+  await daemonFixture.grant(slice);
   await expect.poll(() => size(node), patience).toBe(16n);
   const release = hold(0);
   try {
-    await rig.grant("10.0.0.16/28");
+    await daemonFixture.grant("10.0.0.16/28");
     await expect.poll(() => node.journal.grants().length, patience).toBe(2);
     expect([node.keeper.mayHandOut(), node.keeper.isKnown(), size(node)]).toEqual(["", true, 16n]);
   } finally {

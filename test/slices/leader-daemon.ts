@@ -1,5 +1,5 @@
 // A node's daemon as far as the leader can see it: accepts grants, hands out of them, lends, drains and seals, by docs/decisions/0013. Its
-// journal is a map; what it promises is that two of them never have one address, which the stage checks.
+// journal is a map; what it promises is that two of them never have one address, which the fixture checks.
 import {
   journalAnnotation,
   leaseNodeAnnotation,
@@ -38,7 +38,7 @@ import { parsePrefix, Prefix } from "../../src/net/prefix.ts";
 export const system = "kube-system";
 
 /** What a daemon needs of the test. */
-export interface Ground {
+export interface Fixture {
   readonly client: KubeClient;
   readonly clock: Clock;
   /** `network address` -> who handed it out. */
@@ -70,12 +70,12 @@ export class Daemon {
   journal = "journal-1";
   readonly slices = new Map<string, Slice>();
   waiting: Readonly<Record<string, string>> = {};
-  readonly #stage: Ground;
+  readonly #fixture: Fixture;
   #renewals = 0;
   #lastRenewedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(stage: Ground, name: string) {
-    this.#stage = stage;
+  constructor(fixture: Fixture, name: string) {
+    this.#fixture = fixture;
     this.name = name;
   }
 
@@ -103,7 +103,7 @@ export class Daemon {
   releaseAll(pool: string): void {
     for (const slice of this.slices.values()) {
       if (slice.pool !== pool) continue;
-      for (const address of slice.held.values()) this.#stage.held.delete(`${slice.network} ${address}`);
+      for (const address of slice.held.values()) this.#fixture.held.delete(`${slice.network} ${address}`);
       slice.held.clear();
     }
   }
@@ -121,16 +121,16 @@ export class Daemon {
   reimage(): void {
     this.journal = `${this.journal}'`;
     for (const slice of this.slices.values()) {
-      for (const address of slice.held.values()) this.#stage.held.delete(`${slice.network} ${address}`);
+      for (const address of slice.held.values()) this.#fixture.held.delete(`${slice.network} ${address}`);
     }
     this.slices.clear();
   }
 
   async #renew(): Promise<Lease> {
-    const { client, clock } = this.#stage;
+    const { client, clock } = this.#fixture;
     const metadata = { namespace: system, name: nodeLeaseName(this.name) };
     const isDue = clock.monotonicMs() - this.#lastRenewedMs >= 60_000;
-    const { version } = await this.#stage.sliced();
+    const { version } = await this.#fixture.sliced();
     const there = await client.get(kinds.leases, metadata).catch(() => undefined);
     const { [seenAnnotation]: seen, [journalAnnotation]: said = "" } = there?.metadata.annotations ?? {};
     // What was given up is said at once; what is new with the next renewal.
@@ -172,12 +172,12 @@ export class Daemon {
         [grantAnnotation]: writeGrant(grant),
       };
       const metadata = { namespace: namespace!, name, labels, annotations };
-      await this.#stage.client.create(kinds.ipPools, { metadata, spec: { range: `${block}`, allocations: {} } });
+      await this.#fixture.client.create(kinds.ipPools, { metadata, spec: { range: `${block}`, allocations: {} } });
     }
   }
 
   async #follow(key: string): Promise<void> {
-    const object = await this.#stage.client.get(kinds.ipPools, parseKey(key)).catch((error: unknown) => {
+    const object = await this.#fixture.client.get(kinds.ipPools, parseKey(key)).catch((error: unknown) => {
       if (isApiError(error, "not-found")) return undefined;
       throw error;
     });
@@ -222,11 +222,11 @@ export class Daemon {
 
   #hold(slice: Slice, address: Address): void {
     const label = `${slice.network} ${address}`;
-    const other = this.#stage.held.get(label);
+    const other = this.#fixture.held.get(label);
     if (other !== undefined && other !== this.name) {
       throw new Error(`${address} is given twice: by ${other} and by ${this.name} out of ${slice.key}.`);
     }
-    this.#stage.held.set(label, this.name);
+    this.#fixture.held.set(label, this.name);
     slice.held.set(`${address}`, address);
   }
 
@@ -251,7 +251,7 @@ export class Daemon {
   /** What is held becomes the reservation ledger's; it is still its owner's. */
   async #drain(slice: Slice): Promise<void> {
     const ledger = new ReservationLedger({
-      client: this.#stage.client,
+      client: this.#fixture.client,
       namespace: system,
       now: Date.now,
       node: this.name,
@@ -267,7 +267,7 @@ export class Daemon {
       } as const;
       await ledger.take({ domain: `network:${slice.network}`, address, owner });
       slice.moved.push(`${address}`);
-      this.#stage.held.set(`${slice.network} ${address}`, "the reservation ledger");
+      this.#fixture.held.set(`${slice.network} ${address}`, "the reservation ledger");
     }
     slice.held.clear();
     slice.isSealed = true;
@@ -296,7 +296,7 @@ export class Daemon {
     });
     if (word === slice.written) return;
     const body = { metadata: { annotations: { [nodeWordAnnotation]: word } } };
-    await this.#stage.client
+    await this.#fixture.client
       .patch(kinds.ipPools, parseKey(slice.key), { type: "merge", body })
       .catch((error: unknown) => {
         if (!isApiError(error, "not-found")) throw error;

@@ -1,4 +1,4 @@
-// An API server and its fleet, anew for each test, whose storage can be copied and later be replaced by the copy.
+// An API server and its fixture, anew for each test, whose storage can be copied and later be replaced by the copy.
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,31 +7,31 @@ import { afterEach, beforeEach } from "vitest";
 
 import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import { Fleet } from "./fleet.ts";
+import { Fixture } from "./fixture.ts";
 import { prepare } from "./wipe.ts";
 
 /** Polls this long: every daemon of a busy machine has to notice. */
 export const patient = { timeout: 120_000, interval: 250 };
 
-/** `onFleet` is told of the fleet before each test. */
+/** `onFixture` is told of the fixture before each test. */
 export function restorableServer(
-  onFleet: (fleet: Fleet) => void,
-  options?: ConstructorParameters<typeof Fleet>[1],
+  onFixture: (fixture: Fixture) => void,
+  options?: ConstructorParameters<typeof Fixture>[1],
 ): { readonly snapshot: () => void; readonly restore: () => void } {
   let folder: string;
   let api: Api;
-  let fleet: Fleet;
+  let fixture: Fixture;
   const path = () => join(folder, "api.db");
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "holdfast-slices-"));
     api = openApi({ path: path() });
     const transport: Api["transport"] = (request) => api.transport(request);
     await prepare(new KubeClient({ transport }));
-    fleet = new Fleet({ transport }, options);
-    onFleet(fleet);
+    fixture = new Fixture({ transport }, options);
+    onFixture(fixture);
   });
   afterEach(async () => {
-    await fleet.close();
+    await fixture.close();
     api.close();
     rmSync(folder, { recursive: true });
   }, 60_000);

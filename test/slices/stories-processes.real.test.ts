@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vit
 import { connect, type Connection } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { Journal } from "../../src/ledger/journal/journal.ts";
-import { type PodIdentity, World } from "../lab/holdfast/world.ts";
+import { type PodIdentity, Fixture } from "../lab/holdfast/fixture.ts";
 import { RestError } from "../lab/rest.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
@@ -27,17 +27,17 @@ const config = {
   ipam: { type: "holdfast", range: "10.140.0.0/25", node_slice_size: "/28", network_name: network },
 };
 
-let world: World;
+let fixture: Fixture;
 let connection: Connection;
 /** Key: address. */
 const given = new Map<string, Given>();
 const violations: string[] = [];
 beforeAll(async () => {
   const nodeArgs = ["--cooldown-seconds=0"];
-  world = await World.start({ api: "real", daemons: 3, controller: true, nodeArgs });
-  connection = connect(await loadKubeconfig({ path: world.api.kubeconfig }));
+  fixture = await Fixture.start({ api: "real", daemons: 3, controller: true, nodeArgs });
+  connection = connect(await loadKubeconfig({ path: fixture.api.kubeconfig }));
   await surely("the definition", () =>
-    world.api.rest.create("/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions", {
+    fixture.api.rest.create("/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions", {
       apiVersion: "k8s.cni.cncf.io/v1",
       kind: "NetworkAttachmentDefinition",
       metadata: { name: network },
@@ -47,9 +47,9 @@ beforeAll(async () => {
 }, coldStartTimeoutMs);
 afterAll(async () => {
   await connection?.[Symbol.asyncDispose]();
-  await world?.stop();
+  await fixture?.stop();
 });
-beforeEach(() => onTestFailed(() => console.error(world.lastWords())));
+beforeEach(() => onTestFailed(() => console.error(fixture.lastWords())));
 
 /** The API server may be away for a while. */
 const surely = <T>(what: string, ask: () => Promise<T>): Promise<T> => until(ask, { what, everyMs: 100 });
@@ -64,11 +64,11 @@ interface Living {
 /** One that the API server made and was killed before it could say so is there already. */
 async function made(name: string, node: string): Promise<PodIdentity> {
   try {
-    return await world.createPod(name, node);
+    return await fixture.createPod(name, node);
   } catch (error) {
     if (!(error instanceof RestError && error.code === 409)) throw error;
     const path = `/api/v1/namespaces/default/pods/${name}`;
-    const { metadata } = await world.api.rest.get<{ metadata: { uid: string } }>(path);
+    const { metadata } = await fixture.api.rest.get<{ metadata: { uid: string } }>(path);
     return { namespace: "default", name, uid: metadata.uid };
   }
 }
@@ -79,7 +79,7 @@ async function come(name: string, node: string): Promise<Living> {
   return until(
     async () => {
       const sandbox = `${name}-${++tries}`;
-      const told = await world.request("ADD", node, pod, config, { containerId: sandbox }).catch(() => undefined);
+      const told = await fixture.request("ADD", node, pod, config, { containerId: sandbox }).catch(() => undefined);
       if (told?.status === 0) return note({ node, pod, sandbox, address: told.body!.ips![0]!.address.split("/")[0]! });
       await release(node, pod, sandbox);
       return undefined;
@@ -100,7 +100,7 @@ function note(living: Living): Living {
 async function release(node: string, pod: PodIdentity, sandbox: string): Promise<void> {
   await until(
     async () => {
-      const told = await world.request("DEL", node, pod, config, { containerId: sandbox });
+      const told = await fixture.request("DEL", node, pod, config, { containerId: sandbox });
       return told.status === 0;
     },
     { what: `the DEL of ${sandbox}`, everyMs: 50, timeoutMs: 120_000 },
@@ -113,7 +113,7 @@ async function go({ node, pod, sandbox, address }: Living): Promise<void> {
   const path = `/api/v1/namespaces/default/pods/${pod.name}?gracePeriodSeconds=0`;
   await surely(`${pod.name} to be deleted`, async () => {
     try {
-      await world.api.rest.delete(path);
+      await fixture.api.rest.delete(path);
     } catch (error) {
       // The API server was killed before it could say that it had done it.
       if (!(error instanceof RestError && error.code === 404)) throw error;
@@ -141,12 +141,12 @@ async function kill(done: AbortSignal): Promise<number> {
     if (done.aborted) return kills;
     await pause(500 + Math.random() * 1500);
     if (kills % 5 === 4) {
-      await world.api.server.kill();
+      await fixture.api.server.kill();
       await pause(3000);
-      await world.api.server.start();
-    } else if (kills % 5 === 2) await world.controller!.kill();
-    else await world.daemon(`node${1 + (kills % 3)}`).process.restart();
-    await world.controller!.start();
+      await fixture.api.server.start();
+    } else if (kills % 5 === 2) await fixture.controller!.kill();
+    else await fixture.daemon(`node${1 + (kills % 3)}`).process.restart();
+    await fixture.controller!.start();
     killed += 1;
   }
 }
@@ -177,7 +177,7 @@ test("killed under load: none twice, none lost, journals and mirrors alike", { t
   expect(violations).toEqual([]);
   expect(given.size).toBe(callers);
   const { slices } = await settle();
-  for (const { name, process, socket } of world.daemons) {
+  for (const { name, process, socket } of fixture.daemons) {
     await process.kill();
     const journal = await Journal.open({ folder: join(socket, "..", "..", "state", "slices"), now: Date.now });
     const held = [...journal.holds()].map(({ address }) => String(address));

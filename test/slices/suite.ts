@@ -2,9 +2,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from "vitest";
 
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Server } from "../node/world.ts";
+import type { Server } from "../node/fixture.ts";
 import { volume, withFresh } from "../volume.ts";
-import { Fleet } from "./fleet.ts";
+import { Fixture } from "./fixture.ts";
 import { changeStories } from "./stories/changes.ts";
 import { churnStories } from "./stories/churn.ts";
 import { dailyStories } from "./stories/daily.ts";
@@ -42,18 +42,18 @@ const storyMs = 180_000;
 export function sliceStories(name: string, start: () => Promise<Server>, options: SuiteOptions): void {
   describe(`sliced networks on the ${name}`, { timeout: storyMs }, () => {
     let server: Server;
-    let fleet: Fleet;
+    let fixture: Fixture;
     beforeAll(async () => {
       server = await start();
       await prepare(new KubeClient({ transport: server.transport }));
     }, options.startMs);
-    beforeEach(() => void (fleet = new Fleet(server, {}, options.haste)));
+    beforeEach(() => void (fixture = new Fixture(server, {}, options.haste)));
     afterEach(async () => {
-      await fleet.close();
-      await wipe(fleet.admin);
+      await fixture.close();
+      await wipe(fixture.admin);
     }, 60_000);
     afterAll(() => server?.stop());
-    const get = () => fleet;
+    const get = () => fixture;
 
     const { kills = volume(12, 40), rounds = volume(8, 20), seeds = volume(withFresh(1), withFresh(1, 2)) } = options;
     const stories = {

@@ -25,26 +25,26 @@ const mostWrites = 100;
 
 type MigrateVerb = "apply" | "rollback";
 
-export interface KillGround {
+export interface KillFixture {
   readonly client: KubeClient;
   /** Of an administrator. */
   readonly kubeconfig: string;
   readonly stop: () => Promise<void>;
 }
 
-export function killSuite(name: string, start: () => Promise<KillGround>): void {
+export function killSuite(name: string, start: () => Promise<KillFixture>): void {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-kill-"));
   const record = join(folder, "record.json");
-  let ground: KillGround;
+  let fixture: KillFixture;
   let client: KubeClient;
 
   beforeAll(async () => {
-    ground = await start();
-    ({ client } = ground);
+    fixture = await start();
+    ({ client } = fixture);
     await installDefinitions(client);
   }, 300_000);
   afterAll(async () => {
-    await ground?.stop();
+    await fixture?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -71,7 +71,7 @@ export function killSuite(name: string, start: () => Promise<KillGround>): void 
       [
         fileURLToPath(new URL("migrate-process.ts", import.meta.url)),
         command,
-        ground.kubeconfig,
+        fixture.kubeconfig,
         record,
         String(killAfter),
       ],

@@ -1,7 +1,7 @@
 // `holdfast slices release` on a server: refused while anything says that the node lives, and whole otherwise.
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 
-import { SliceStage } from "../../../test/pools/slice-stage.ts";
+import { SliceFixture } from "../../../test/pools/slice-fixture.ts";
 import { nodeLeaseName, slicesAnnotation } from "../../api/slices/node-lease.ts";
 import { offAnnotation, offBy } from "../../cluster/fencing.ts";
 import * as kinds from "../../cluster/resources.ts";
@@ -13,18 +13,18 @@ import { nowMs } from "./testing/snapshot.ts";
 const hourMs = 3_600_000;
 const [first, second] = ["blue-n1-10.0.0.0-24", "blue-n1-10.0.1.0-24"] as const;
 
-let stage: SliceStage;
+let fixture: SliceFixture;
 beforeEach(async () => {
-  stage = await SliceStage.open();
-  await stage.slice({ entries: { "5": entry("web") } });
-  await stage.slice({ block: "10.0.1.0/24" });
-  await stage.slice({ node: "n2", block: "10.0.2.0/24" });
+  fixture = await SliceFixture.open();
+  await fixture.slice({ entries: { "5": entry("web") } });
+  await fixture.slice({ block: "10.0.1.0/24" });
+  await fixture.slice({ node: "n2", block: "10.0.2.0/24" });
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 async function release(options: Partial<ReleaseOptions> = {}) {
   const said: string[] = [];
-  const { client, clock } = stage;
+  const { client, clock } = fixture;
   const given: ReleaseOptions = {
     client,
     clock,
@@ -50,17 +50,17 @@ async function release(options: Partial<ReleaseOptions> = {}) {
 
 /** The word on the node's Lease; undefined: there is none. */
 const said = async (node = "n1") =>
-  offBy(await lookUp(stage.client, kinds.leases, { namespace: system, name: nodeLeaseName(node) }));
-const lease = (renewedMs: number, node = "n1") => stage.client.create(kinds.leases, leaseObject(node, renewedMs));
+  offBy(await lookUp(fixture.client, kinds.leases, { namespace: system, name: nodeLeaseName(node) }));
+const lease = (renewedMs: number, node = "n1") => fixture.client.create(kinds.leases, leaseObject(node, renewedMs));
 const patchLease = (body: object) =>
-  stage.client.patch(kinds.leases, { namespace: system, name: nodeLeaseName("n1") }, { type: "merge", body });
+  fixture.client.patch(kinds.leases, { namespace: system, name: nodeLeaseName("n1") }, { type: "merge", body });
 
 describe("refused", () => {
   const stories: readonly [string, () => Promise<unknown>, Partial<ReleaseOptions>, string, RegExp][] = [
-    ["a node that is Ready", () => stage.node("n1", "True"), {}, "node-alive", /^Node n1 is Ready/],
+    ["a node that is Ready", () => fixture.node("n1", "True"), {}, "node-alive", /^Node n1 is Ready/],
     [
       "a Lease of a minute ago, whatever the Node says",
-      () => stage.node("n1", "Unknown").then(() => lease(nowMs - 61_000)),
+      () => fixture.node("n1", "Unknown").then(() => lease(nowMs - 61_000)),
       {},
       "node-alive",
       /renewed its Lease 61 s ago/,
@@ -74,7 +74,7 @@ describe("refused", () => {
     ],
     [
       "without the word of the operator",
-      () => stage.node("n1", "False"),
+      () => fixture.node("n1", "False"),
       { isConfirmed: false },
       "not-confirmed",
       /--yes-the-node-is-off/,
@@ -89,9 +89,9 @@ describe("refused", () => {
 
   it("a daemon whose clock is hours behind, and which renews its Lease while we look", async () => {
     const { metadata } = await lease(nowMs - 5 * hourMs);
-    stage.clock.meanwhile = async () => {
+    fixture.clock.meanwhile = async () => {
       const renewed = leaseObject("n1", nowMs - 5 * hourMs + 60_000);
-      await stage.client.update(kinds.leases, {
+      await fixture.client.update(kinds.leases, {
         ...renewed,
         metadata: { ...renewed.metadata, resourceVersion: metadata.resourceVersion! },
       });
@@ -106,15 +106,15 @@ describe("refused", () => {
 
   it("what is called off while it watches", async () => {
     const stop = new AbortController();
-    stage.clock.meanwhile = () => stop.abort();
+    fixture.clock.meanwhile = () => stop.abort();
     expect((await release({ signal: stop.signal })).error).toMatchObject({ code: "called-off" });
     expect(await said()).toBeUndefined();
   });
 
   it("a daemon that writes its mirror while we look", async () => {
-    stage.clock.meanwhile = async () => {
+    fixture.clock.meanwhile = async () => {
       const body = { spec: { allocations: { "6": entry("db") } } };
-      await stage.client.patch(kinds.ipPools, { namespace: system, name: second }, { type: "merge", body });
+      await fixture.client.patch(kinds.ipPools, { namespace: system, name: second }, { type: "merge", body });
     };
     expect((await release()).error).toMatchObject({ code: "node-alive" });
     expect(await said()).toBeUndefined();
@@ -123,7 +123,7 @@ describe("refused", () => {
   it("a daemon that renews at the very moment: the guarded write finds out", async () => {
     await lease(nowMs - 5 * hourMs);
     const renewTime = new Date(nowMs).toISOString().replace("Z", "000Z");
-    stage.beforeNext("PATCH", async () => void (await patchLease({ spec: { renewTime } })));
+    fixture.beforeNext("PATCH", async () => void (await patchLease({ spec: { renewTime } })));
     expect((await release()).error).toMatchObject({ code: "node-alive" });
     expect(await said()).toBeUndefined();
   });
@@ -133,7 +133,7 @@ describe("released", () => {
   const words = `anna@desk at ${new Date(nowMs + 90_000).toISOString()}`;
 
   it("the node's Lease says by whom and when; those of others are left alone", async () => {
-    await stage.node("n1", "Unknown");
+    await fixture.node("n1", "Unknown");
     await lease(nowMs - 5 * hourMs);
     await lease(nowMs - 5 * hourMs, "n2");
     const { said: lines, error } = await release();
@@ -164,7 +164,7 @@ describe("released", () => {
 
   it("the controller's own writes in between do not stop it", async () => {
     await lease(nowMs - 5 * hourMs);
-    stage.beforeNext(
+    fixture.beforeNext(
       "PATCH",
       async () => void (await patchLease({ metadata: { annotations: { [slicesAnnotation]: "{}" } } })),
     );
@@ -173,7 +173,7 @@ describe("released", () => {
   });
 
   it("what was said before keeps the word of who did it", async () => {
-    await stage.client.create(kinds.leases, offLease("n1", "bert at noon", nowMs - 5 * hourMs));
+    await fixture.client.create(kinds.leases, offLease("n1", "bert at noon", nowMs - 5 * hourMs));
     await release();
     expect(await said()).toBe("bert at noon");
   });
@@ -192,7 +192,7 @@ describe("released", () => {
     await release();
     await patchLease({ spec: { renewTime: new Date(nowMs).toISOString().replace("Z", "000Z") } });
     expect(await said()).toBeUndefined();
-    const { metadata } = await stage.client.get(kinds.leases, { namespace: system, name: nodeLeaseName("n1") });
+    const { metadata } = await fixture.client.get(kinds.leases, { namespace: system, name: nodeLeaseName("n1") });
     expect(metadata.annotations?.[offAnnotation]).toContain(words);
   });
 
@@ -200,7 +200,7 @@ describe("released", () => {
     const entries = Object.fromEntries(
       Array.from({ length: 14 }, (_, index) => [String(index + 1), entry(`web-${index}`)]),
     );
-    await stage.slice({ node: "n3", block: "10.0.3.0/24", entries });
+    await fixture.slice({ node: "n3", block: "10.0.3.0/24", entries });
     const { said: lines } = await release({ node: "n3", dryRun: true });
     expect(lines.filter((line) => line.startsWith("  10.0.3."))).toHaveLength(10);
     expect(lines).toContain("  ... and 4 more of 10.0.3.0/24");
@@ -209,16 +209,16 @@ describe("released", () => {
 
 describe("waiting for the controller", () => {
   const leader = { metadata: { namespace: system, name: "holdfast-controller" }, spec: { holderIdentity: "c-1" } };
-  const remove = (name: string) => stage.client.delete(kinds.ipPools, { namespace: system, name });
+  const remove = (name: string) => fixture.client.delete(kinds.ipPools, { namespace: system, name });
   const renew = async (round: number) => {
     const patch = { type: "merge", body: { spec: { leaseTransitions: round } } } as const;
-    await stage.client.patch(kinds.leases, { namespace: system, name: "holdfast-controller" }, patch);
+    await fixture.client.patch(kinds.leases, { namespace: system, name: "holdfast-controller" }, patch);
   };
 
   it("says how far it is, and ends when all are gone", async () => {
-    await stage.client.create(kinds.leases, leader);
+    await fixture.client.create(kinds.leases, leader);
     const steps = ["", first, "", second];
-    stage.clock.meanwhile = async () => {
+    fixture.clock.meanwhile = async () => {
       const name = steps.shift() ?? "";
       if (name !== "") await remove(name);
     };
@@ -232,13 +232,13 @@ describe("waiting for the controller", () => {
   });
 
   it("a slice that was granted anew under the same name counts as removed", async () => {
-    await stage.client.create(kinds.leases, leader);
-    stage.clock.meanwhile = async (delayMs) => {
+    await fixture.client.create(kinds.leases, leader);
+    fixture.clock.meanwhile = async (delayMs) => {
       if (delayMs === 90_000) return;
       await remove(first);
       await remove(second);
-      await stage.slice({ grant: { generation: 7 } });
-      stage.clock.meanwhile = () => {};
+      await fixture.slice({ grant: { generation: 7 } });
+      fixture.clock.meanwhile = () => {};
     };
     expect((await release({ wait: true })).error).toBeUndefined();
   });
@@ -256,11 +256,11 @@ describe("waiting for the controller", () => {
   });
 
   it("a leader that has died is noticed, one that is only slow is not taken for dead", async () => {
-    await stage.client.create(kinds.leases, leader);
+    await fixture.client.create(kinds.leases, leader);
     const dead = await release({ wait: true });
     expect(dead.error?.message).toContain("no controller leads");
     let round = 1;
-    stage.clock.meanwhile = () => renew(round++);
+    fixture.clock.meanwhile = () => renew(round++);
     const slow = await release({ wait: true });
     expect(slow.error?.message).toContain("the controller has not removed it yet");
     expect(slow.said.filter((line) => line.startsWith("No controller"))).toEqual([]);

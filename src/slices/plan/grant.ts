@@ -1,9 +1,9 @@
 // The grant that an entry should carry. Pure. Promised: the same value as before where nothing changes, else a greater serial; `without`
 // only grows while a generation lasts.
 import type { SliceGrant } from "../../api/slices/slice-grant.ts";
-import { orNone } from "../../net/or-none.ts";
 import { common, type IntervalSet, union } from "../../net/interval-set.ts";
 import { formatInterval, intervalOf, parseBlock } from "../../net/interval.ts";
+import { orNone } from "../../net/or-none.ts";
 import { comparePrefixes } from "../../net/prefix.ts";
 import type { Entry } from "./entry.ts";
 

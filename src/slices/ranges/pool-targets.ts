@@ -5,10 +5,10 @@ import { nodeSlicePoolName } from "../../api/slices/slice-name.ts";
 import type { SliceObject } from "../../cluster/slice-object.ts";
 import type { DefinitionObject } from "../../cni/config/definitions.ts";
 import type { Domain } from "../../ipam/ledger.ts";
-import { orNone } from "../../net/or-none.ts";
 import { prefixesOf } from "../../net/cover.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
+import { orNone } from "../../net/or-none.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { type ExistingPool, poolOf, type PoolSpec, type Refusal, type Wish, type Wishes } from "./desired-ranges.ts";
 

@@ -1,16 +1,16 @@
 // The stories of daemons and claims: CNI in, CNI out, and what stands on the API server afterwards. Run on every API server.
 import { afterAll, beforeAll, describe } from "vitest";
 
-import type { Server } from "../../node/world.ts";
+import type { Server } from "../../node/fixture.ts";
 import { addressStories } from "./addresses.ts";
 import { choiceStories } from "./choice.ts";
+import { ClaimFixture } from "./fixture.ts";
 import { lifeStories } from "./life.ts";
 import { macStories } from "./macs.ts";
 import { outageStories } from "./outages.ts";
 import { ownerStories } from "./owners.ts";
-import { ClaimWorld } from "./world.ts";
 
-export type GetClaimWorld = () => ClaimWorld;
+export type GetClaimFixture = () => ClaimFixture;
 
 const stories = {
   "the life of an address": lifeStories,
@@ -30,12 +30,12 @@ export function claimStories(
   { timeoutMs, parts = all }: { readonly timeoutMs?: number; readonly parts?: readonly Part[] | undefined } = {},
 ): void {
   describe(`daemons and claims on the ${name}`, () => {
-    let world: ClaimWorld;
+    let fixture: ClaimFixture;
     beforeAll(async () => {
-      world = await ClaimWorld.open(await start());
+      fixture = await ClaimFixture.open(await start());
     }, timeoutMs);
-    afterAll(() => world.close());
-    const get: GetClaimWorld = () => world;
+    afterAll(() => fixture.close());
+    const get: GetClaimFixture = () => fixture;
 
     for (const part of parts) {
       describe(part, () => {

@@ -1,7 +1,7 @@
 // What was said to users about a story's objects.
 import type { KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
-import type { StoryWorld } from "./world.ts";
+import type { StoryFixture } from "./fixture.ts";
 
 interface Event extends KubeObject {
   readonly reason: string;
@@ -12,7 +12,7 @@ interface Event extends KubeObject {
 const events = defineResource<Event>({ group: "", version: "v1", plural: "events", kind: "Event", namespaced: true });
 
 /** `KIND NAME REASON` of each. */
-export async function eventsOf({ admin, namespace }: StoryWorld): Promise<string[]> {
+export async function eventsOf({ admin, namespace }: StoryFixture): Promise<string[]> {
   const { items } = await admin.list(events, { namespace });
   return items.map(({ involvedObject: { kind, name }, reason }) => `${kind} ${name} ${reason}`);
 }

@@ -6,32 +6,32 @@ import { addressesOf } from "./sight.ts";
 import type { Tell } from "./suite.ts";
 
 export function appearing(tell: Tell): void {
-  tell("VM or VMI appears / NONE: a claim with the owner's UID and a finalizer, PEND", async (world) => {
-    const at = { namespace: world.namespace, name: "vm1" };
-    expect((await world.look(at)).state).toBe("NONE");
-    const machine = await world.machine("vm1");
-    const { claim } = await world.is(machine, "PEND");
+  tell("VM or VMI appears / NONE: a claim with the owner's UID and a finalizer, PEND", async (fixture) => {
+    const at = { namespace: fixture.namespace, name: "vm1" };
+    expect((await fixture.look(at)).state).toBe("NONE");
+    const machine = await fixture.machine("vm1");
+    const { claim } = await fixture.is(machine, "PEND");
     expect(claim).toMatchObject({
       metadata: {
         name: "vm1.blue",
-        namespace: world.namespace,
+        namespace: fixture.namespace,
         finalizers: ["holdfast.io/persistent-ip"],
         annotations: { "holdfast.io/claim-owner": machine.vmUid, "holdfast.io/claim-nic": "blue" },
         ownerReferences: [{ kind: "VirtualMachine", name: "vm1", uid: machine.vmUid }],
       },
-      spec: { network: `${world.namespace}-blue` },
+      spec: { network: `${fixture.namespace}-blue` },
     });
   });
 
-  tell("VMI without a VM / NONE: its own UID is the owner, PEND, then BOUND", async (world) => {
+  tell("VMI without a VM / NONE: its own UID is the owner, PEND, then BOUND", async (fixture) => {
     let seen = "";
-    world.at("VMI made", async () => {
-      const at = { namespace: world.namespace, name: "lone" };
-      seen = (await world.is(at, "PEND")).claim?.metadata.annotations?.["holdfast.io/claim-owner"] ?? "";
+    fixture.at("VMI made", async () => {
+      const at = { namespace: fixture.namespace, name: "lone" };
+      seen = (await fixture.is(at, "PEND")).claim?.metadata.annotations?.["holdfast.io/claim-owner"] ?? "";
     });
-    const machine = world.keep(await world.kubevirt.createAlone(world.spec("lone")));
+    const machine = fixture.keep(await fixture.kubevirt.createAlone(fixture.spec("lone")));
     expect(seen).toBe(machine.instance!.uid);
-    const { claim } = await world.is(machine, "BOUND");
+    const { claim } = await fixture.is(machine, "BOUND");
     expect(claim?.metadata.ownerReferences).toMatchObject([{ kind: "VirtualMachineInstance", uid: seen }]);
   });
 }
@@ -39,22 +39,22 @@ export function appearing(tell: Tell): void {
 export function attaching(tell: Tell): void {
   tell(
     "pod attaches / PEND: the hold is the commit point, BOUND with the same address after a lost answer",
-    async (world) => {
-      const machine = await world.machine("vm1");
-      await world.is(machine, "PEND");
+    async (fixture) => {
+      const machine = await fixture.machine("vm1");
+      await fixture.is(machine, "PEND");
       // The node is cut off when the hold is written, before it hears of it: nothing takes that back.
-      world.loses = ({ method, path }) => method === "POST" && path.includes("overlappingrangeipreservations");
-      const starting = world.kubevirt.start(machine);
-      const [address] = (await world.is(machine, "RSVD")).addresses;
-      expect(world.node(1).line.isCut).toBe(true);
-      await world.nodes.kill(world.node(1));
-      await world.nodes.revive(world.node(1));
+      fixture.loses = ({ method, path }) => method === "POST" && path.includes("overlappingrangeipreservations");
+      const starting = fixture.kubevirt.start(machine);
+      const [address] = (await fixture.is(machine, "RSVD")).addresses;
+      expect(fixture.node(1).line.isCut).toBe(true);
+      await fixture.nodes.kill(fixture.node(1));
+      await fixture.nodes.revive(fixture.node(1));
       expect(await starting).toBe(true);
-      const { claim, addresses } = await world.is(machine, "BOUND");
+      const { claim, addresses } = await fixture.is(machine, "BOUND");
       expect(addresses).toEqual([address]);
       expect(addressesOf(machine)).toEqual([`${address}/26`]);
       expect(claim?.metadata.name).toBe("vm1.blue");
-      const shown = await world.claimIs("vm1.blue", "shows it", (each) => each["status"] !== undefined);
+      const shown = await fixture.claimIs("vm1.blue", "shows it", (each) => each["status"] !== undefined);
       expect(shown["status"]).toMatchObject({
         ips: [`${address}/26`],
         ownerPod: { name: machine.instance!.active.name },
@@ -63,109 +63,109 @@ export function attaching(tell: Tell): void {
     },
   );
 
-  tell("pod attaches / RSVD: the same address, BOUND, whoever came meanwhile", async (world) => {
-    const machine = await world.started("vm1");
+  tell("pod attaches / RSVD: the same address, BOUND, whoever came meanwhile", async (fixture) => {
+    const machine = await fixture.started("vm1");
     const first = addressesOf(machine);
-    await world.kubevirt.stop(machine);
-    await world.is(machine, "RSVD");
-    const others = [await world.started("vm2"), await world.started("vm3")];
-    expect(await world.kubevirt.start(machine)).toBe(true);
-    await world.is(machine, "BOUND");
+    await fixture.kubevirt.stop(machine);
+    await fixture.is(machine, "RSVD");
+    const others = [await fixture.started("vm2"), await fixture.started("vm3")];
+    expect(await fixture.kubevirt.start(machine)).toBe(true);
+    await fixture.is(machine, "BOUND");
     expect(addressesOf(machine)).toEqual(first);
     for (const each of others) expect(addressesOf(each)).not.toEqual(first);
   });
 
-  tell("last pod ends / BOUND: kept, RSVD, after a stop and after a crash", async (world) => {
-    const machine = await world.started("vm1");
+  tell("last pod ends / BOUND: kept, RSVD, after a stop and after a crash", async (fixture) => {
+    const machine = await fixture.started("vm1");
     const first = addressesOf(machine);
-    const lone = world.keep(await world.kubevirt.createAlone(world.spec("lone")));
-    await world.is(lone, "BOUND");
-    await world.kubevirt.stop(machine);
-    await world.kubevirt.powerOff(lone);
-    await world.is(machine, "RSVD");
-    await world.is(lone, "RSVD");
-    expect(await world.kubevirt.start(machine)).toBe(true);
-    expect(await world.kubevirt.crash(machine)).toBe(true);
-    await world.is(machine, "BOUND");
+    const lone = fixture.keep(await fixture.kubevirt.createAlone(fixture.spec("lone")));
+    await fixture.is(lone, "BOUND");
+    await fixture.kubevirt.stop(machine);
+    await fixture.kubevirt.powerOff(lone);
+    await fixture.is(machine, "RSVD");
+    await fixture.is(lone, "RSVD");
+    expect(await fixture.kubevirt.start(machine)).toBe(true);
+    expect(await fixture.kubevirt.crash(machine)).toBe(true);
+    await fixture.is(machine, "BOUND");
     expect(addressesOf(machine)).toEqual(first);
   });
 
   tell(
     "pod force-deleted / BOUND: the new pod's ADD comes before the old one's DEL, the same address, BOUND",
-    async (world) => {
-      const machine = await world.started("vm1");
+    async (fixture) => {
+      const machine = await fixture.started("vm1");
       const first = addressesOf(machine);
       const old = machine.instance!.active;
-      expect(await world.kubevirt.forcePod(machine)).toBe(true);
-      const { addresses, claim } = await world.is(machine, "BOUND");
+      expect(await fixture.kubevirt.forcePod(machine)).toBe(true);
+      const { addresses, claim } = await fixture.is(machine, "BOUND");
       expect(machine.instance!.active.node).toBe(old.node);
       expect(addressesOf(machine)).toEqual(first);
       // Once more, late and of a sandbox that nobody knows any more.
-      const element = { name: "blue", namespace: world.namespace, interface: "pod16477688c0e" };
-      expect((await world.nodes.ask("DEL", old.port(element))).status).toBe(0);
-      expect(await world.look(machine)).toMatchObject({ state: "BOUND", addresses });
-      expect((await world.claim("vm1.blue"))?.metadata.uid).toBe(claim?.metadata.uid);
+      const element = { name: "blue", namespace: fixture.namespace, interface: "pod16477688c0e" };
+      expect((await fixture.nodes.ask("DEL", old.port(element))).status).toBe(0);
+      expect(await fixture.look(machine)).toMatchObject({ state: "BOUND", addresses });
+      expect((await fixture.claim("vm1.blue"))?.metadata.uid).toBe(claim?.metadata.uid);
     },
   );
 }
 
 export function migrating(tell: Tell): void {
-  tell("2nd launcher, same owner UID / BOUND: shares the address, MIGR", async (world) => {
-    const machine = await world.started("vm1");
+  tell("2nd launcher, same owner UID / BOUND: shares the address, MIGR", async (fixture) => {
+    const machine = await fixture.started("vm1");
     const source = machine.instance!.active;
-    const migration = await world.kubevirt.migrate(machine);
+    const migration = await fixture.kubevirt.migrate(machine);
     expect(await migration.handOver()).toBe(true);
-    await world.is(machine, "MIGR");
+    await fixture.is(machine, "MIGR");
     expect(migration.target.node).not.toBe(source.node);
     expect([...migration.target.attached.values()][0]!.addresses).toEqual(addressesOf(machine));
-    const { status } = await world.claimIs("vm1.blue", "shown", (each) => each["status"] !== undefined);
+    const { status } = await fixture.claimIs("vm1.blue", "shown", (each) => each["status"] !== undefined);
     expect(status).toMatchObject({ ownerPod: { name: source.name } });
     await migration.succeed();
-    await world.is(machine, "BOUND");
+    await fixture.is(machine, "BOUND");
   });
 
-  tell("3rd launcher / MIGR: refused loudly, let in when one of the two has ended, MIGR", async (world) => {
-    const machine = await world.started("vm1");
-    const first = await world.kubevirt.migrate(machine);
+  tell("3rd launcher / MIGR: refused loudly, let in when one of the two has ended, MIGR", async (fixture) => {
+    const machine = await fixture.started("vm1");
+    const first = await fixture.kubevirt.migrate(machine);
     expect(await first.handOver()).toBe(true);
-    await world.is(machine, "MIGR");
+    await fixture.is(machine, "MIGR");
     // KubeVirt would not: two migrations at once.
-    const second = await world.kubevirt.migrate(machine, { node: world.node(3).name });
+    const second = await fixture.kubevirt.migrate(machine, { node: fixture.node(3).name });
     const running = second.handOver();
-    const isSaid = async () => world.refusals.some((each) => /^101 .*vm1\.blue/.test(each));
+    const isSaid = async () => fixture.refusals.some((each) => /^101 .*vm1\.blue/.test(each));
     await until(isSaid, { what: "the refusal" });
-    expect((await world.look(machine)).state).toBe("MIGR");
+    expect((await fixture.look(machine)).state).toBe("MIGR");
     // The target's node is dead and sends no DEL, and nobody leads who would clear the list of users: the pod's phase counts.
-    await world.killLeader();
-    world.teardown = "lost";
+    await fixture.killLeader();
+    fixture.teardown = "lost";
     await first.fail();
-    world.teardown = "prompt";
+    fixture.teardown = "prompt";
     expect(await running).toBe(true);
-    await world.lead();
-    await world.is(machine, "MIGR");
+    await fixture.lead();
+    await fixture.is(machine, "MIGR");
     await second.succeed();
-    await world.is(machine, "BOUND");
+    await fixture.is(machine, "BOUND");
   });
 
-  tell("source or target pod ends / MIGR: only that attachment is dropped, BOUND", async (world) => {
-    const machine = await world.started("vm1");
+  tell("source or target pod ends / MIGR: only that attachment is dropped, BOUND", async (fixture) => {
+    const machine = await fixture.started("vm1");
     const first = addressesOf(machine);
     for (const end of ["exits", "is deleted", "is forced"] as const) {
-      const failing = await world.kubevirt.migrate(machine);
+      const failing = await fixture.kubevirt.migrate(machine);
       await failing.handOver();
-      await world.is(machine, "MIGR");
+      await fixture.is(machine, "MIGR");
       await failing.fail(end);
-      await world.is(machine, "BOUND");
+      await fixture.is(machine, "BOUND");
     }
     const source = machine.instance!.active;
-    const migration = await world.kubevirt.migrate(machine);
+    const migration = await fixture.kubevirt.migrate(machine);
     await migration.handOver();
     await migration.succeed();
-    await world.is(machine, "BOUND");
+    await fixture.is(machine, "BOUND");
     // Its object stays, Succeeded.
     expect(source.phase).toBe("Succeeded");
     expect(addressesOf(machine)).toEqual(first);
-    await world.claimIs("vm1.blue", "names the target", ({ status }) => {
+    await fixture.claimIs("vm1.blue", "names the target", ({ status }) => {
       const { ownerPod } = status as { ownerPod?: { name: string } };
       return ownerPod?.name === migration.target.name;
     });

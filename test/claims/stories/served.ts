@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { openApi } from "../../../src/apiserver/api.ts";
 import { serve } from "../../../src/apiserver/serve/server.ts";
-import type { Server } from "../../node/world.ts";
+import type { Server } from "../../node/fixture.ts";
 import { command } from "../../pools/command.ts";
 
 export interface ServedServer extends Server {

@@ -2,15 +2,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { KubeClient } from "../../../src/kube/rest.ts";
-import type { Server } from "../../node/world.ts";
+import type { Server } from "../../node/fixture.ts";
 import { randomEmbeddedServer } from "../random-embedded-server.ts";
-import { prepare } from "../random-world.ts";
-import { type StoryOptions, StoryWorld } from "./world.ts";
+import { prepare } from "../random-fixture.ts";
+import { type StoryOptions, StoryFixture } from "./fixture.ts";
 
 type Settings = Pick<StoryOptions, "cooldownMs" | "daemon">;
 
 /** One story: its name, what happens, and what is special about its cluster. */
-export type Tell = (name: string, story: (world: StoryWorld) => Promise<void>, settings?: Settings) => void;
+export type Tell = (name: string, story: (fixture: StoryFixture) => Promise<void>, settings?: Settings) => void;
 
 /** Ten times what the slowest takes on an idle machine. */
 const storyMs = 240_000;
@@ -55,12 +55,12 @@ export function onServer(title: string, start: () => Promise<Server>, startMs: n
 export type Part = (tell: Tell) => void;
 
 /** One story, to the checker's verdict. */
-export async function play(options: StoryOptions, story: (world: StoryWorld) => Promise<void>): Promise<void> {
-  const world = await StoryWorld.open(options);
+export async function play(options: StoryOptions, story: (fixture: StoryFixture) => Promise<void>): Promise<void> {
+  const fixture = await StoryFixture.open(options);
   try {
-    await story(world);
-    expect(await world.verdict()).toEqual([]);
+    await story(fixture);
+    expect(await fixture.verdict()).toEqual([]);
   } finally {
-    await world.close();
+    await fixture.close();
   }
 }

@@ -1,22 +1,22 @@
 // A pod of a user, no launcher, that asks for addresses by its annotation: with a claim made by hand, or with another's.
 import { Launcher } from "../kubevirt/launcher.ts";
 import { type Element, networksAnnotation, pods } from "../kubevirt/objects.ts";
-import type { StoryWorld } from "./world.ts";
+import type { StoryFixture } from "./fixture.ts";
 
 /** Bound, and not attached yet: `kubelet.run` does that. */
 export async function userPod(
-  world: StoryWorld,
+  fixture: StoryFixture,
   more: Partial<Element> = {},
-  node = world.node(1).name,
+  node = fixture.node(1).name,
 ): Promise<Launcher> {
-  const { namespace } = world;
+  const { namespace } = fixture;
   const element = { name: "blue", namespace, interface: "net1", ...more };
-  const { metadata } = await world.admin.create(pods, {
+  const { metadata } = await fixture.admin.create(pods, {
     metadata: { generateName: "user-", namespace, annotations: { [networksAnnotation]: JSON.stringify([element]) } },
     spec: { restartPolicy: "Never", containers: [{ name: "c", image: "none" }], automountServiceAccountToken: false },
   });
   const { name = "", uid = "" } = metadata;
   const pod = new Launcher({ namespace, name, uid, vmiUid: "", scheme: "ordinal" });
-  await world.kubevirt.virt.kubelet.bind(pod, node);
+  await fixture.kubevirt.virt.kubelet.bind(pod, node);
   return pod;
 }

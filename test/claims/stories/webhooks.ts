@@ -15,14 +15,18 @@ import { silent } from "../../../src/log/log.ts";
 import { freePort } from "../../lab/port.ts";
 import { until } from "../../lab/wait.ts";
 import { claims } from "../claim-objects.ts";
-import type { StoryWorld } from "./world.ts";
+import type { StoryFixture } from "./fixture.ts";
 
 const systemNamespace = "kube-system";
 const secrets = defineResource({ group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true });
 
 /** Runs the story while they answer. The world is the controller's own doing; `tenant` is somebody who may edit claims. */
-export async function withWebhooks(world: StoryWorld, tenant: KubeClient, story: () => Promise<void>): Promise<void> {
-  const { admin: client } = world;
+export async function withWebhooks(
+  fixture: StoryFixture,
+  tenant: KubeClient,
+  story: () => Promise<void>,
+): Promise<void> {
+  const { admin: client } = fixture;
   const port = await freePort();
   await client.create(secrets, { metadata: { namespace: systemNamespace, name: webhookServiceName } });
   const clientConfig = (path: string) => ({ url: `https://127.0.0.1:${port}${path}` });
@@ -43,7 +47,7 @@ export async function withWebhooks(world: StoryWorld, tenant: KubeClient, story:
     onError,
   }).run(stop.signal);
   try {
-    await until(() => isAsked(world, tenant), {
+    await until(() => isAsked(fixture, tenant), {
       what: `the webhooks (${errors.map(({ message }) => message).join("; ")})`,
     });
     await story();
@@ -54,7 +58,7 @@ export async function withWebhooks(world: StoryWorld, tenant: KubeClient, story:
 }
 
 /** An odd claim is refused: the API server has learnt of the configuration and the certificate. */
-async function isAsked({ namespace }: StoryWorld, tenant: KubeClient): Promise<boolean> {
+async function isAsked({ namespace }: StoryFixture, tenant: KubeClient): Promise<boolean> {
   const odd = { metadata: { namespace, name: "probe" }, spec: { network: "no such network", interface: "" } };
   return tenant.create(claims, odd, { dryRun: true }).then(
     () => false,

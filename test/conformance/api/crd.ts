@@ -1,8 +1,8 @@
 // A custom resource of a case's own: the definition, made and waited for, and the objects under it.
 import { get } from "./call.ts";
+import { unique, type Fixture } from "./fixture.ts";
 import { dig, type KubeObject } from "./object.ts";
 import { until } from "./until.ts";
-import { unique, type World } from "./world.ts";
 
 export const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
@@ -60,12 +60,12 @@ export function definition(options: DefinitionOptions = {}) {
 
 /** A custom resource that is served. */
 export class Widgets {
-  readonly world: World;
+  readonly fixture: Fixture;
   readonly group: string;
   readonly definition: KubeObject;
 
-  constructor(world: World, group: string, object: KubeObject) {
-    this.world = world;
+  constructor(fixture: Fixture, group: string, object: KubeObject) {
+    this.fixture = fixture;
     this.group = group;
     this.definition = object;
   }
@@ -80,7 +80,7 @@ export class Widgets {
   }
 
   atVersion(versionName: string, ...rest: readonly string[]): string {
-    return [`/apis/${this.group}/${versionName}/namespaces/${this.world.namespace}/widgets`, ...rest].join("/");
+    return [`/apis/${this.group}/${versionName}/namespaces/${this.fixture.namespace}/widgets`, ...rest].join("/");
   }
 
   /** Across namespaces, or at cluster scope. */
@@ -94,22 +94,22 @@ export class Widgets {
 }
 
 /** Makes a definition and waits until its objects are served in every served version; removed when the case is over. */
-export async function widgets(world: World, options: DefinitionOptions = {}): Promise<Widgets> {
+export async function widgets(fixture: Fixture, options: DefinitionOptions = {}): Promise<Widgets> {
   const body = definition(options);
   const { group } = body.spec;
-  await world.lend(definitions, body);
+  await fixture.lend(definitions, body);
   const definitionPath = `${definitions}/widgets.${group}`;
   const object = await until(`${definitionPath} is established`, async () => {
-    const seen = await world.api.done(get(definitionPath));
+    const seen = await fixture.api.done(get(definitionPath));
     return condition(seen, "Established")?.status === "True" && seen;
   });
   const served = (options.versions ?? [options]).filter((v) => v.served !== false).map((v) => v.name ?? "v1");
   for (const name of served) {
     // Before it is served it is 404; while its storage is being made, 429.
     const path = `/apis/${group}/${name}/widgets`;
-    await until(`${path} is served`, async () => (await world.api.send(get(path))).status === 200);
+    await until(`${path} is served`, async () => (await fixture.api.send(get(path))).status === 200);
   }
-  return new Widgets(world, group, object);
+  return new Widgets(fixture, group, object);
 }
 
 interface Condition {

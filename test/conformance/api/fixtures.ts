@@ -1,5 +1,5 @@
 // The smallest valid objects of the kinds that the cases use.
-import type { World } from "./world.ts";
+import type { Fixture } from "./fixture.ts";
 
 export const configMap = (name: string, data: Record<string, string> = {}, metadata: object = {}) => ({
   apiVersion: "v1",
@@ -47,11 +47,11 @@ export const deployment = (name: string, containers: readonly object[] = [{ name
   },
 });
 
-export const event = (world: World, name: string, more: object = {}) => ({
+export const event = (fixture: Fixture, name: string, more: object = {}) => ({
   apiVersion: "v1",
   kind: "Event",
   metadata: { name },
-  involvedObject: { kind: "Pod", namespace: world.namespace, name: "someone" },
+  involvedObject: { kind: "Pod", namespace: fixture.namespace, name: "someone" },
   reason: "Tested",
   message: "A case was here.",
   type: "Normal",
@@ -60,8 +60,8 @@ export const event = (world: World, name: string, more: object = {}) => ({
 });
 
 /** Several configmaps, named by a prefix and a number of two digits, so that their order is that of their names. */
-export async function makeConfigMaps(world: World, count: number, prefix = "item-"): Promise<string[]> {
+export async function makeConfigMaps(fixture: Fixture, count: number, prefix = "item-"): Promise<string[]> {
   const made = Array.from({ length: count }, (_, index) => `${prefix}${String(index).padStart(2, "0")}`);
-  for (const name of made) await world.make("configmaps", configMap(name));
+  for (const name of made) await fixture.make("configmaps", configMap(name));
   return made;
 }

@@ -42,7 +42,7 @@ import { warnings } from "./cases/warnings.ts";
 import { watching } from "./cases/watching.ts";
 import { webhookRules } from "./cases/webhook-rules.ts";
 import { webhooks } from "./cases/webhooks.ts";
-import type { Subject } from "./world.ts";
+import type { Subject } from "./fixture.ts";
 
 export const subjects: readonly Subject[] = [
   crud,

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { Transport } from "../../../src/kube/transport/transport.ts";
 import { ApiClient } from "./client.ts";
+import { openFixture, type Case } from "./fixture.ts";
 import { subjects } from "./subjects.ts";
 import { httpTransport } from "./transport.ts";
-import { openWorld, type Case } from "./world.ts";
 
 export interface RunningServer {
   readonly url: string;
@@ -72,7 +72,7 @@ export function apiConformance(server: ServerUnderTest): void {
             const reason = skips[name];
             if (reason !== undefined) context.skip(reason);
             if (api === undefined) throw new Error(`${server.name} has not started: see the failure of its start.`);
-            await inWorld(api, running?.compact?.bind(running), run);
+            await inFixture(api, running?.compact?.bind(running), run);
           });
         }
       });
@@ -80,14 +80,14 @@ export function apiConformance(server: ServerUnderTest): void {
   });
 }
 
-async function inWorld(api: ApiClient, compact: (() => Promise<void>) | undefined, run: Case): Promise<void> {
-  const world = await openWorld(
+async function inFixture(api: ApiClient, compact: (() => Promise<void>) | undefined, run: Case): Promise<void> {
+  const fixture = await openFixture(
     api,
     compact ?? (() => Promise.reject(new Error("This server's start() gives no compact(): old versions stay."))),
   );
   try {
-    await run(world);
+    await run(fixture);
   } finally {
-    await world.close();
+    await fixture.close();
   }
 }

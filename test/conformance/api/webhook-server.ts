@@ -10,9 +10,9 @@ import { join } from "node:path";
 import { expect } from "vitest";
 
 import { post, type Call } from "./call.ts";
+import { unique, type Fixture } from "./fixture.ts";
 import type { KubeObject, Status } from "./object.ts";
 import { until } from "./until.ts";
-import { unique, type World } from "./world.ts";
 
 export interface AdmissionRequest {
   readonly uid: string;
@@ -87,7 +87,7 @@ const bundle = (cert: string) => Buffer.from(cert).toString("base64");
 export const strangeBundle = (): string => bundle(makeCertificate().cert);
 
 /** Serves until the case is over. */
-export async function webhook(world: World, judge: Judge): Promise<Webhook> {
+export async function webhook(fixture: Fixture, judge: Judge): Promise<Webhook> {
   certificate ??= makeCertificate();
   const { key, cert } = certificate;
   const requests: AdmissionRequest[] = [];
@@ -98,7 +98,7 @@ export async function webhook(world: World, judge: Judge): Promise<Webhook> {
     );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  world.after(() => close(server));
+  fixture.after(() => close(server));
   const { port } = server.address() as AddressInfo;
   return { url: `https://127.0.0.1:${port}/admit`, caBundle: bundle(cert), requests };
 }
@@ -147,7 +147,7 @@ export const rule = (operations: readonly string[], resources: readonly string[]
 const registrations = "/apis/admissionregistration.k8s.io/v1";
 
 /** A configuration that concerns the case's own namespace only, unless `settings` say otherwise. */
-export function registration(world: World, options: HookOptions) {
+export function registration(fixture: Fixture, options: HookOptions) {
   const {
     url,
     caBundle,
@@ -156,7 +156,7 @@ export function registration(world: World, options: HookOptions) {
     rules = [rule(["CREATE", "UPDATE", "DELETE"], ["configmaps"])],
     ...settings
   } = options;
-  const own = { matchLabels: { "kubernetes.io/metadata.name": world.namespace } };
+  const own = { matchLabels: { "kubernetes.io/metadata.name": fixture.namespace } };
   const hook = {
     name: "hook.holdfast.test",
     clientConfig: { url, caBundle },
@@ -178,8 +178,8 @@ export function registration(world: World, options: HookOptions) {
 }
 
 /** A refusal by a webhook that gives a message and no code, which the server makes 400 without a reason. */
-export async function denied(world: World, call: Call): Promise<string> {
-  const reply = await world.api.send(call);
+export async function denied(fixture: Fixture, call: Call): Promise<string> {
+  const reply = await fixture.api.send(call);
   expect(reply.body).toMatchObject({ kind: "Status", status: "Failure", code: 400 });
   expect(reply.status).toBe(400);
   const { message } = reply.body as Status;
@@ -191,18 +191,18 @@ export async function denied(world: World, call: Call): Promise<string> {
  * Registers a webhook and waits until the server calls it, which it does only after a while: a second registration with
  * the same life, on an object of its own name, is asked until it answers.
  */
-export async function register(world: World, options: HookOptions): Promise<KubeObject> {
-  const { collection, body } = registration(world, options);
+export async function register(fixture: Fixture, options: HookOptions): Promise<KubeObject> {
+  const { collection, body } = registration(fixture, options);
   const ready = unique("ready-");
-  const canary = await webhook(world, ({ name }) => ({ allowed: name !== ready, status: { message: ready } }));
-  const probe = registration(world, { ...options, ...canary, rules: [rule(["CREATE"], ["serviceaccounts"])] });
+  const canary = await webhook(fixture, ({ name }) => ({ allowed: name !== ready, status: { message: ready } }));
+  const probe = registration(fixture, { ...options, ...canary, rules: [rule(["CREATE"], ["serviceaccounts"])] });
   const [hook] = probe.body.webhooks;
   const { objectSelector: _unused, matchConditions: _neither, ...asked } = hook as Record<string, unknown>;
   const second = { ...asked, name: "canary.holdfast.test", failurePolicy: "Fail" };
-  const made = await world.lend(collection, { ...body, webhooks: [...body.webhooks, second] });
-  const trial = post(world.at("serviceaccounts"), { metadata: { name: ready } }, { dryRun: "All" });
+  const made = await fixture.lend(collection, { ...body, webhooks: [...body.webhooks, second] });
+  const trial = post(fixture.at("serviceaccounts"), { metadata: { name: ready } }, { dryRun: "All" });
   await until("the webhook is called", async () =>
-    (await world.api.send(trial)).text.includes(`denied the request: ${ready}`),
+    (await fixture.api.send(trial)).text.includes(`denied the request: ${ready}`),
   );
   return made;
 }

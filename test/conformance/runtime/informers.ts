@@ -4,18 +4,18 @@ import { expect, test, vi } from "vitest";
 import { Informer, type InformerEvent } from "../../../src/kube/cache/informer.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
 import { KubeClient } from "../../../src/kube/rest.ts";
-import { type ConfigMap, configMaps, map, namespaces, patient, type World } from "./world.ts";
+import { type ConfigMap, configMaps, map, namespaces, patient, type Fixture } from "./fixture.ts";
 
-export function informerTests(world: World): void {
+export function informerTests(fixture: Fixture): void {
   test("informer: through a restart of the API server it loses nothing and tells nothing twice", async () => {
-    const namespace = await world.space();
-    for (const each of ["a", "b", "c"]) await world.client.create(configMaps, map(namespace, each));
-    await using informed = await follow(world.client, namespace);
-    await world.client.update(configMaps, map(namespace, "a", "2"));
+    const namespace = await fixture.space();
+    for (const each of ["a", "b", "c"]) await fixture.client.create(configMaps, map(namespace, each));
+    await using informed = await follow(fixture.client, namespace);
+    await fixture.client.update(configMaps, map(namespace, "a", "2"));
     await vi.waitFor(() => expect(informed.story).toContain("update a 1 -> 2"), patient);
-    await world.server.restart();
-    await vi.waitFor(() => world.client.delete(configMaps, { namespace, name: "b" }).catch(ifGone), patient);
-    await world.client.create(configMaps, map(namespace, "d"));
+    await fixture.server.restart();
+    await vi.waitFor(() => fixture.client.delete(configMaps, { namespace, name: "b" }).catch(ifGone), patient);
+    await fixture.client.create(configMaps, map(namespace, "d"));
     await vi.waitFor(() => expect(informed.state()).toEqual({ a: "2", c: "1", d: "1" }), patient);
     const adds = informed.story.filter((each) => each.startsWith("add"));
     expect(new Set(adds).size).toBe(adds.length);
@@ -23,17 +23,17 @@ export function informerTests(world: World): void {
   });
 
   test("informer: a version that the server has forgotten (410) leads to a new list", async () => {
-    const namespace = await world.space();
-    await world.client.create(configMaps, map(namespace, "a"));
-    await (world.server.compact?.() ?? world.server.restart());
-    await vi.waitFor(() => world.client.get(namespaces, { name: namespace }), patient);
+    const namespace = await fixture.space();
+    await fixture.client.create(configMaps, map(namespace, "a"));
+    await (fixture.server.compact?.() ?? fixture.server.restart());
+    await vi.waitFor(() => fixture.client.get(namespaces, { name: namespace }), patient);
     const gone = Array.fromAsync(
-      world.client.watch(configMaps, { namespace, resourceVersion: "1", timeoutSeconds: 5 }),
+      fixture.client.watch(configMaps, { namespace, resourceVersion: "1", timeoutSeconds: 5 }),
     );
     await expect(gone).rejects.toMatchObject({ code: "gone" });
     // The same within an informer: its first watch is sent with the old version.
     let aged = false;
-    const { transport } = world.connection;
+    const { transport } = fixture.connection;
     const ageing = new KubeClient({
       transport: (request) => {
         if (aged || !request.path.includes("watch=true")) return transport(request);
@@ -42,7 +42,7 @@ export function informerTests(world: World): void {
       },
     });
     await using informed = await follow(ageing, namespace);
-    await world.client.create(configMaps, map(namespace, "b"));
+    await fixture.client.create(configMaps, map(namespace, "b"));
     await vi.waitFor(() => expect(informed.state()).toEqual({ a: "1", b: "1" }), patient);
     expect(informed.errors.some((error) => isApiError(error, "gone"))).toBe(true);
     expect(informed.story.filter((each) => each === "add a")).toHaveLength(1);

@@ -10,7 +10,7 @@ import { EventRecorder } from "../../../src/kube/events/events.ts";
 import { Elector } from "../../../src/kube/leader.ts";
 import type { AnyObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
-import { configMaps, map, patient, type World } from "./world.ts";
+import { configMaps, map, patient, type Fixture } from "./fixture.ts";
 
 const events = defineResource<AnyObject>({
   group: "",
@@ -20,13 +20,13 @@ const events = defineResource<AnyObject>({
   namespaced: true,
 });
 
-export function processTests(world: World): void {
+export function processTests(fixture: Fixture): void {
   test("leader election: handed over on shutdown, never two at once", async () => {
-    const namespace = await world.space();
+    const namespace = await fixture.space();
     const story: string[] = [];
     const candidate = (identity: string) => {
       const elector = new Elector({
-        client: world.client,
+        client: fixture.client,
         namespace,
         name: "suite",
         identity,
@@ -56,9 +56,9 @@ export function processTests(world: World): void {
   });
 
   test("admission: the server calls our webhook, over a certificate of our own making", async () => {
-    const namespace = await world.space({ "holdfast.io/webhook": String(process.pid) });
-    const host = world.server.webhookHost ?? "127.0.0.1";
-    const certificate = new WebhookCertificate({ client: world.client, namespace, name: "webhook", names: [host] });
+    const namespace = await fixture.space({ "holdfast.io/webhook": String(process.pid) });
+    const host = fixture.server.webhookHost ?? "127.0.0.1";
+    const certificate = new WebhookCertificate({ client: fixture.client, namespace, name: "webhook", names: [host] });
     const material = await certificate.ensure(new AbortController().signal);
     const asked: AdmissionRequest[] = [];
     const admission = new AdmissionServer({
@@ -80,12 +80,12 @@ export function processTests(world: World): void {
         ["validating", "/validate"],
         ["mutating", "/mutate"],
       ] as const) {
-        await world.client.create(webhookConfigurations[kind], webhook(hook, `${url}${path}`) as never);
-        await trustAuthority(world.client, kind, hook, caBundle(material));
+        await fixture.client.create(webhookConfigurations[kind], webhook(hook, `${url}${path}`) as never);
+        await trustAuthority(fixture.client, kind, hook, caBundle(material));
       }
       // A server takes a moment to notice its webhooks.
       await vi.waitFor(async () => {
-        const trial = await world.client.create(configMaps, map(namespace, "trial"), { dryRun: true });
+        const trial = await fixture.client.create(configMaps, map(namespace, "trial"), { dryRun: true });
         expect(trial.data).toEqual({ value: "1", mutated: "yes" });
         expect(asked.length).toBeGreaterThan(0);
       }, patient);
@@ -96,27 +96,27 @@ export function processTests(world: World): void {
         name: "trial",
         kind: { kind: "ConfigMap" },
       });
-      const refused = world.client.create(configMaps, map(namespace, "denied"));
+      const refused = fixture.client.create(configMaps, map(namespace, "denied"));
       await expect(refused).rejects.toThrow(/The suite refuses this name\./);
-      await world.client.create(configMaps, map(namespace, "allowed"));
+      await fixture.client.create(configMaps, map(namespace, "allowed"));
       expect(asked.at(-1)).toMatchObject({ dryRun: false, name: "allowed", object: { data: { mutated: "yes" } } });
     } finally {
       for (const kind of ["validating", "mutating"] as const) {
-        await world.client.delete(webhookConfigurations[kind], { name: hook }).catch(() => {});
+        await fixture.client.delete(webhookConfigurations[kind], { name: hook }).catch(() => {});
       }
       await admission.close(AbortSignal.timeout(5000));
     }
   });
 
   test("events: written, and counted when repeated", async () => {
-    const namespace = await world.space();
-    const made = await world.client.create(configMaps, map(namespace, "a"));
-    const recorder = new EventRecorder({ client: world.client, component: "suite", instance: "here" });
+    const namespace = await fixture.space();
+    const made = await fixture.client.create(configMaps, map(namespace, "a"));
+    const recorder = new EventRecorder({ client: fixture.client, component: "suite", instance: "here" });
     const stop = new AbortController();
     const run = recorder.run(stop.signal);
     for (let i = 0; i < 3; i++) recorder.record(made, "Warning", "Tested", "The suite tests.");
     await vi.waitFor(async () => {
-      const { items } = await world.client.list(events, { namespace });
+      const { items } = await fixture.client.list(events, { namespace });
       expect(items).toMatchObject([{ reason: "Tested", count: 3, involvedObject: { name: "a" } }]);
     }, patient);
     stop.abort();

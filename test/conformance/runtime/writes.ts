@@ -6,65 +6,65 @@ import { bearer, fixedCredentials } from "../../../src/kube/config/credentials.t
 import { loadKubeconfig } from "../../../src/kube/config/kubeconfig.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
 import { removeFinalizer } from "../../../src/kube/finalizer.ts";
-import { configMaps, map, type World } from "./world.ts";
+import { configMaps, map, type Fixture } from "./fixture.ts";
 
-export function writeTests(world: World): void {
+export function writeTests(fixture: Fixture): void {
   test("list: by pages, consistent, and with selectors", async () => {
-    const namespace = await world.space();
+    const namespace = await fixture.space();
     const names = Array.from({ length: 25 }, (_, i) => `n${String(i).padStart(2, "0")}`);
     await Promise.all(
       names.map((each) =>
-        world.client.create(configMaps, {
+        fixture.client.create(configMaps, {
           metadata: { namespace, name: each, labels: { odd: String(Number(each.slice(1)) % 2) } },
         }),
       ),
     );
-    const all = await world.client.list(configMaps, { namespace, pageSize: 7 });
+    const all = await fixture.client.list(configMaps, { namespace, pageSize: 7 });
     expect(all.items.map(({ metadata }) => metadata.name)).toEqual(names);
     expect(all.items.every(({ kind, apiVersion }) => kind === "ConfigMap" && apiVersion === "v1")).toBe(true);
-    expect((await world.client.list(configMaps, { namespace, labelSelector: "odd=1" })).items).toHaveLength(12);
-    expect((await world.client.list(configMaps, { namespace, fieldSelector: "metadata.name=n03" })).items).toHaveLength(
-      1,
-    );
-    await world.client.deleteCollection(configMaps, { namespace, labelSelector: "odd=1" });
-    expect((await world.client.list(configMaps, { namespace, pageSize: 5 })).items).toHaveLength(13);
+    expect((await fixture.client.list(configMaps, { namespace, labelSelector: "odd=1" })).items).toHaveLength(12);
+    expect(
+      (await fixture.client.list(configMaps, { namespace, fieldSelector: "metadata.name=n03" })).items,
+    ).toHaveLength(1);
+    await fixture.client.deleteCollection(configMaps, { namespace, labelSelector: "odd=1" });
+    expect((await fixture.client.list(configMaps, { namespace, pageSize: 5 })).items).toHaveLength(13);
   });
 
   test("conflicts: stale updates, second creates and mistaken deletes are refused by name", async () => {
-    const namespace = await world.space();
-    const made = await world.client.create(configMaps, map(namespace, "a"));
-    await expect(world.client.create(configMaps, map(namespace, "a"))).rejects.toMatchObject({
+    const namespace = await fixture.space();
+    const made = await fixture.client.create(configMaps, map(namespace, "a"));
+    await expect(fixture.client.create(configMaps, map(namespace, "a"))).rejects.toMatchObject({
       code: "already-exists",
     });
-    await world.client.update(configMaps, { ...made, data: { value: "2" } });
-    await expect(world.client.update(configMaps, { ...made, data: { value: "3" } })).rejects.toMatchObject({
+    await fixture.client.update(configMaps, { ...made, data: { value: "2" } });
+    await expect(fixture.client.update(configMaps, { ...made, data: { value: "3" } })).rejects.toMatchObject({
       code: "conflict",
     });
     const at = { namespace, name: "a" };
-    await expect(world.client.delete(configMaps, at, { preconditions: { uid: "another" } })).rejects.toMatchObject({
+    await expect(fixture.client.delete(configMaps, at, { preconditions: { uid: "another" } })).rejects.toMatchObject({
       code: "conflict",
     });
     const version = made.metadata.resourceVersion!;
     await expect(
-      world.client.delete(configMaps, at, { preconditions: { resourceVersion: version } }),
+      fixture.client.delete(configMaps, at, { preconditions: { resourceVersion: version } }),
     ).rejects.toMatchObject({ code: "conflict" });
-    await expect(world.client.get(configMaps, { namespace, name: "nobody" })).rejects.toMatchObject({
+    await expect(fixture.client.get(configMaps, { namespace, name: "nobody" })).rejects.toMatchObject({
       code: "not-found",
       reason: "NotFound",
     });
-    await expect(world.client.create(configMaps, map(namespace, "Not_A_Name"))).rejects.toMatchObject({
+    await expect(fixture.client.create(configMaps, map(namespace, "Not_A_Name"))).rejects.toMatchObject({
       code: "invalid",
     });
-    await world.client.delete(configMaps, at, { preconditions: { uid: made.metadata.uid! } });
+    await fixture.client.delete(configMaps, at, { preconditions: { uid: made.metadata.uid! } });
   });
 
   test("conflicts: eight writers that read again on conflict lose no increment", async () => {
-    const namespace = await world.space();
-    await world.client.create(configMaps, map(namespace, "counter", "0"));
+    const namespace = await fixture.space();
+    await fixture.client.create(configMaps, map(namespace, "counter", "0"));
     const increment = async (): Promise<void> => {
-      const now = await world.client.get(configMaps, { namespace, name: "counter" });
+      const now = await fixture.client.get(configMaps, { namespace, name: "counter" });
       const value = String(Number(now.data!["value"]) + 1);
-      await world.client.update(configMaps, { ...now, data: { value } }).catch((error: unknown) => {
+      await fixture.client.update(configMaps, { ...now, data: { value } }).catch((error: unknown) => {
         if (!isApiError(error, "conflict")) throw error;
         return increment();
       });
@@ -74,11 +74,11 @@ export function writeTests(world: World): void {
         for (let i = 0; i < 5; i++) await increment();
       }),
     );
-    expect((await world.client.get(configMaps, { namespace, name: "counter" })).data).toEqual({ value: "40" });
+    expect((await fixture.client.get(configMaps, { namespace, name: "counter" })).data).toEqual({ value: "40" });
   });
 
   test("lost answers: through a restart, what was acknowledged is there, and what is said not to have happened is not", async () => {
-    const namespace = await world.space();
+    const namespace = await fixture.space();
     /** Name -> what its writer was told. */
     const told = new Map<string, string>();
     let restarted = false;
@@ -86,7 +86,7 @@ export function writeTests(world: World): void {
     const writer = async (id: number) => {
       for (let i = 0; afterwards < 100; i++) {
         const name = `w${id}-${i}`;
-        const answer = await world.client.create(configMaps, map(namespace, name), { timeoutMs: 10_000 }).then(
+        const answer = await fixture.client.create(configMaps, map(namespace, name), { timeoutMs: 10_000 }).then(
           () => "acknowledged",
           (error: unknown) => (isApiError(error) ? error.code : String(error)),
         );
@@ -96,10 +96,10 @@ export function writeTests(world: World): void {
       }
     };
     const writers = Array.from({ length: 8 }, (_, id) => writer(id));
-    await world.server.restart();
+    await fixture.server.restart();
     restarted = true;
     await Promise.all(writers);
-    const { items } = await world.client.list(configMaps, { namespace });
+    const { items } = await fixture.client.list(configMaps, { namespace });
     const there = new Set(items.map(({ metadata }) => metadata.name));
     const wrong = [...told].filter(
       ([name, answer]) => answer !== "outcome-unknown" && there.has(name) !== (answer === "acknowledged"),
@@ -109,45 +109,45 @@ export function writeTests(world: World): void {
   });
 
   test("patches: JSON, merge, strategic and apply", async () => {
-    const namespace = await world.space();
+    const namespace = await fixture.space();
     const at = { namespace, name: "a" };
-    await world.client.create(configMaps, map(namespace, "a"));
-    await world.client.patch(configMaps, at, {
+    await fixture.client.create(configMaps, map(namespace, "a"));
+    await fixture.client.patch(configMaps, at, {
       type: "json",
       operations: [{ op: "add", path: "/data/json", value: "x" }],
     });
-    await world.client.patch(configMaps, at, { type: "merge", body: { data: { merge: "x", value: null } } });
-    await world.client.patch(configMaps, at, { type: "strategic", body: { data: { strategic: "x" } } });
+    await fixture.client.patch(configMaps, at, { type: "merge", body: { data: { merge: "x", value: null } } });
+    await fixture.client.patch(configMaps, at, { type: "strategic", body: { data: { strategic: "x" } } });
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata: at, data: { apply: "x" } };
-    const after = await world.client.patch(
+    const after = await fixture.client.patch(
       configMaps,
       at,
       { type: "apply", body, force: true },
       { fieldManager: "suite" },
     );
     expect(after.data).toEqual({ json: "x", merge: "x", strategic: "x", apply: "x" });
-    const failed = world.client.patch(configMaps, at, {
+    const failed = fixture.client.patch(configMaps, at, {
       type: "json",
       operations: [{ op: "test", path: "/data/json", value: "y" }],
     });
     await expect(failed).rejects.toMatchObject({ code: "invalid" });
-    const dry = await world.client.patch(
+    const dry = await fixture.client.patch(
       configMaps,
       at,
       { type: "merge", body: { data: { dry: "x" } } },
       { dryRun: true },
     );
     expect(dry.data!["dry"]).toBe("x");
-    expect((await world.client.get(configMaps, at)).data).not.toHaveProperty("dry");
+    expect((await fixture.client.get(configMaps, at)).data).not.toHaveProperty("dry");
   });
 
   test("finalizers: the object stays until ours is removed, and others' are left alone", async () => {
-    const namespace = await world.space();
+    const namespace = await fixture.space();
     const at = { namespace, name: "a" };
     const ours = "holdfast.io/test";
-    const { metadata } = await world.client.create(configMaps, map(namespace, "a"));
+    const { metadata } = await fixture.client.create(configMaps, map(namespace, "a"));
     const adding = (finalizer: string) =>
-      world.client.patch(configMaps, at, {
+      fixture.client.patch(configMaps, at, {
         type: "json",
         operations: [
           { op: "replace", path: "/metadata/resourceVersion", value: metadata.resourceVersion },
@@ -156,20 +156,20 @@ export function writeTests(world: World): void {
       });
     expect((await adding(ours)).metadata.finalizers).toEqual([ours]);
     await expect(adding("holdfast.io/stale")).rejects.toMatchObject({ code: "conflict" });
-    const going = await world.client.delete(configMaps, at);
+    const going = await fixture.client.delete(configMaps, at);
     expect(going?.metadata.deletionTimestamp).toBeDefined();
-    const left = await world.client.get(configMaps, at);
-    expect(await removeFinalizer(world.client, configMaps, left, ours)).toBe(true);
-    await expect(world.client.get(configMaps, at)).rejects.toMatchObject({ code: "not-found" });
-    expect(await removeFinalizer(world.client, configMaps, left, ours)).toBe(false);
+    const left = await fixture.client.get(configMaps, at);
+    expect(await removeFinalizer(fixture.client, configMaps, left, ours)).toBe(true);
+    await expect(fixture.client.get(configMaps, at)).rejects.toMatchObject({ code: "not-found" });
+    expect(await removeFinalizer(fixture.client, configMaps, left, ours)).toBe(false);
   });
 
   test("a wrong token is unauthorized, and does nothing", async () => {
-    const namespace = await world.space();
-    const config = await loadKubeconfig({ path: world.server.kubeconfig });
+    const namespace = await fixture.space();
+    const config = await loadKubeconfig({ path: fixture.server.kubeconfig });
     await using stranger = connect({ ...config, credentials: fixedCredentials(bearer("not-a-token")) });
     const refused = stranger.client.create(configMaps, map(namespace, "a"));
     await expect(refused).rejects.toMatchObject({ code: "unauthorized", status: 401 });
-    await expect(world.client.get(configMaps, { namespace, name: "a" })).rejects.toMatchObject({ code: "not-found" });
+    await expect(fixture.client.get(configMaps, { namespace, name: "a" })).rejects.toMatchObject({ code: "not-found" });
   });
 }

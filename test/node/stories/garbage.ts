@@ -3,13 +3,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 
+import { given, network, pod } from "../fixture.ts";
 import { podArgs } from "../shim.ts";
-import type { GetWorld } from "../suite.ts";
-import { given, network, pod } from "../world.ts";
+import type { GetFixture } from "../suite.ts";
 
 const ending = ["DEL", "GC", "STATUS"] as const;
 
-export function garbageStories(world: GetWorld): void {
+export function garbageStories(fixture: GetFixture): void {
   const config = network("junk", { range: "10.6.0.0/24", network_name: "junk" }, { cniVersion: "1.1.0" });
 
   it.each([
@@ -27,11 +27,14 @@ export function garbageStories(world: GetWorld): void {
     ["a prevResult that is none", { config: { ...config, prevResult: "x" } }],
     ["a namespace that is gone", { netns: "" }],
   ])("a DEL frees what the sandbox holds, by its container and interface alone: %s", async (_what, broken) => {
-    const rig = await world().daemon();
-    const own = pod(world().fresh("junk"));
-    await given(rig, { ...own, config });
-    expect(await rig.ask({ command: "DEL", ...own, config, ...broken })).toMatchObject({ status: 0, text: "" });
-    expect(await world().held("network:junk ")).toEqual([]);
+    const daemonFixture = await fixture().daemon();
+    const own = pod(fixture().fresh("junk"));
+    await given(daemonFixture, { ...own, config });
+    expect(await daemonFixture.ask({ command: "DEL", ...own, config, ...broken })).toMatchObject({
+      status: 0,
+      text: "",
+    });
+    expect(await fixture().held("network:junk ")).toEqual([]);
   });
 
   it.each([
@@ -40,9 +43,9 @@ export function garbageStories(world: GetWorld): void {
     ["no interface", { CNI_IFNAME: "" }],
     ["an interface's name that is none", { CNI_IFNAME: "a/b" }],
   ])("a DEL that does not say what it is about succeeds, and frees nothing: %s", async (_what, broken) => {
-    const rig = await world().daemon();
+    const daemonFixture = await fixture().daemon();
     const own = pod("kept");
-    await given(rig, { ...own, config });
+    await given(daemonFixture, { ...own, config });
     const environment = {
       CNI_COMMAND: "DEL",
       CNI_CONTAINERID: own.container,
@@ -50,15 +53,15 @@ export function garbageStories(world: GetWorld): void {
       CNI_ARGS: own.args,
       ...broken,
     };
-    expect(await rig.raw(environment, JSON.stringify(config))).toMatchObject({ status: 0, text: "" });
-    expect(await world().held("network:junk ")).toHaveLength(1);
-    await rig.ask({ command: "DEL", ...own, config });
+    expect(await daemonFixture.raw(environment, JSON.stringify(config))).toMatchObject({ status: 0, text: "" });
+    expect(await fixture().held("network:junk ")).toHaveLength(1);
+    await daemonFixture.ask({ command: "DEL", ...own, config });
   });
 
   it("none of them fails or frees by whatever bytes come", async () => {
-    const rig = await world().daemon();
+    const daemonFixture = await fixture().daemon();
     const own = pod("live");
-    await given(rig, { ...own, config });
+    await given(daemonFixture, { ...own, config });
     const list = { "cni.dev/valid-attachments": [{ containerID: own.container, ifname: "eth0" }] };
     const whole: Record<string, unknown> = { ...config, ...list, runtimeConfig: {}, args: {}, prevResult: {} };
     const text = JSON.stringify(whole);
@@ -82,13 +85,13 @@ export function garbageStories(world: GetWorld): void {
       junk,
       stdin,
       async (command, env, id, bytes) => {
-        const told = await rig.raw({ ...env, CNI_COMMAND: command, CNI_CONTAINERID: id }, bytes);
+        const told = await daemonFixture.raw({ ...env, CNI_COMMAND: command, CNI_CONTAINERID: id }, bytes);
         expect([told.status, told.text]).toEqual([0, ""]);
       },
     );
     await fc.assert(property, { numRuns: 150 });
-    expect(await world().held("network:junk ")).toEqual([expect.stringContaining("default/live")]);
-    expect(await given(rig, { ...own, config })).toEqual(["10.6.0.1/24"]);
-    await rig.ask({ command: "DEL", ...own, config });
+    expect(await fixture().held("network:junk ")).toEqual([expect.stringContaining("default/live")]);
+    expect(await given(daemonFixture, { ...own, config })).toEqual(["10.6.0.1/24"]);
+    await daemonFixture.ask({ command: "DEL", ...own, config });
   });
 }

@@ -3,7 +3,7 @@
 // configuration's keys are sorted; CNI_PATH names one folder twice; prevResult has routes that the plugin never answered, or is absent.
 import { expect, it } from "vitest";
 
-import type { GetWorld } from "../suite.ts";
+import type { GetFixture } from "../suite.ts";
 
 const sandbox = "bb2299f6a2ab0c0bb6ae0c9e4c0d9a1b3bb8ff7b29a1d5a6f3a4d1e58d8f1c07";
 const uid = "c7421f7e-0d9c-4f4e-9d7b-5a0c7b1f7a11";
@@ -91,7 +91,7 @@ const calls: readonly (readonly [string, Call])[] = [
   ],
 ];
 
-export function multusStories(world: GetWorld): void {
+export function multusStories(fixture: GetFixture): void {
   const environment = (command: string, { ifname }: Pick<Call, "ifname">, args: string, netns: string) => ({
     CNI_ARGS: args,
     CNI_COMMAND: command,
@@ -103,33 +103,42 @@ export function multusStories(world: GetWorld): void {
   const netns = "/var/run/netns/cni-35e9e1f5-1c9b-4d6b-8d2f-0a4f9b0f4c52";
 
   it.each(calls)("%s", async (_what, call) => {
-    const rig = await world().daemon();
+    const daemonFixture = await fixture().daemon();
     const network = /"network_name":"([^"]*)"/.exec(call.add)![1]!;
-    const added = await rig.raw(environment("ADD", call, call.args[0], netns), call.add);
+    const added = await daemonFixture.raw(environment("ADD", call, call.args[0], netns), call.add);
     expect([added.status, added.json.ips?.[0]?.address ?? added.text]).toEqual([0, call.given]);
-    expect(await world().held(`network:${network} `)).toHaveLength(1);
-    const again = await rig.raw(environment("ADD", call, call.args[0], netns), call.add);
+    expect(await fixture().held(`network:${network} `)).toHaveLength(1);
+    const again = await daemonFixture.raw(environment("ADD", call, call.args[0], netns), call.add);
     expect(again.json).toEqual(added.json);
     const version: string = JSON.parse(call.add).cniVersion;
     const checked = { ...JSON.parse(call.add), prevResult: added.json };
-    const check = await rig.raw(environment("CHECK", call, call.args[1], netns), JSON.stringify(checked));
+    const check = await daemonFixture.raw(environment("CHECK", call, call.args[1], netns), JSON.stringify(checked));
     expect([check.status, check.json?.code]).toEqual(version === "0.3.1" ? [1, 1] : [0, undefined]);
-    expect(await rig.raw(environment("DEL", call, call.args[1], ""), call.del)).toMatchObject({ status: 0, text: "" });
-    expect(await world().held(`network:${network} `)).toEqual([]);
-    expect(await rig.raw(environment("DEL", call, call.args[1], netns), call.del)).toMatchObject({ status: 0 });
+    expect(await daemonFixture.raw(environment("DEL", call, call.args[1], ""), call.del)).toMatchObject({
+      status: 0,
+      text: "",
+    });
+    expect(await fixture().held(`network:${network} `)).toEqual([]);
+    expect(await daemonFixture.raw(environment("DEL", call, call.args[1], netns), call.del)).toMatchObject({
+      status: 0,
+    });
   });
 
   it.each(calls)("STATUS and GC with its configurations: %s", async (_what, call) => {
-    const rig = await world().daemon();
+    const daemonFixture = await fixture().daemon();
     const own = { ...call, ifname: `${call.ifname}x` };
     const network = /"network_name":"([^"]*)"/.exec(call.add)![1]!;
-    expect(await rig.raw(environment("ADD", own, call.args[0], netns), call.add)).toMatchObject({ status: 0 });
+    expect(await daemonFixture.raw(environment("ADD", own, call.args[0], netns), call.add)).toMatchObject({
+      status: 0,
+    });
     const more = `"cni.dev/valid-attachments":[{"containerID":"${sandbox}","ifname":"${own.ifname}"}],`;
     const gc = { CNI_COMMAND: "GC", CNI_PATH: "/opt/cni/bin:/opt/cni/bin", CNI_ARGS: "", CNI_IFNAME: "" };
-    expect(await rig.raw({ ...gc, CNI_COMMAND: "STATUS" }, call.del)).toMatchObject({ status: 0, text: "" });
-    expect(await rig.raw(gc, call.del.replace("{", `{${more}`))).toMatchObject({ status: 0, text: "" });
-    expect(await world().held(`network:${network} `)).toHaveLength(1);
-    expect(await rig.raw(gc, call.del.replace("{", '{"cni.dev/valid-attachments":[],'))).toMatchObject({ status: 0 });
-    expect(await world().held(`network:${network} `)).toEqual([]);
+    expect(await daemonFixture.raw({ ...gc, CNI_COMMAND: "STATUS" }, call.del)).toMatchObject({ status: 0, text: "" });
+    expect(await daemonFixture.raw(gc, call.del.replace("{", `{${more}`))).toMatchObject({ status: 0, text: "" });
+    expect(await fixture().held(`network:${network} `)).toHaveLength(1);
+    expect(await daemonFixture.raw(gc, call.del.replace("{", '{"cni.dev/valid-attachments":[],'))).toMatchObject({
+      status: 0,
+    });
+    expect(await fixture().held(`network:${network} `)).toEqual([]);
   });
 }

@@ -1,36 +1,36 @@
 import { expect, it } from "vitest";
 
 import { ipPools } from "../../../src/cluster/resources.ts";
+import { given, network, pod } from "../fixture.ts";
 import { podArgs } from "../shim.ts";
-import type { GetWorld } from "../suite.ts";
-import { given, network, pod } from "../world.ts";
+import type { GetFixture } from "../suite.ts";
 
-export function networkStories(world: GetWorld): void {
+export function networkStories(fixture: GetFixture): void {
   const range = "10.4.0.0/24";
 
   it("the same range in two named networks: the same address twice, once in each", async () => {
-    const rig = await world().daemon();
+    const daemonFixture = await fixture().daemon();
     for (const name of ["red", "green"]) {
       const config = network(name, { range, network_name: name });
-      expect(await given(rig, { ...pod(`n-${name}`), config })).toEqual(["10.4.0.1/24"]);
-      expect(await world().held(`network:${name} `)).toEqual([`10.4.0.1 default/n-${name} eth0 c-n-${name}`]);
+      expect(await given(daemonFixture, { ...pod(`n-${name}`), config })).toEqual(["10.4.0.1/24"]);
+      expect(await fixture().held(`network:${name} `)).toEqual([`10.4.0.1 default/n-${name} eth0 c-n-${name}`]);
     }
   });
 
   it("overlapping ranges of one network never give one address twice; where that is switched off, each pool does", async () => {
-    const rig = await world().daemon();
+    const daemonFixture = await fixture().daemon();
     const wide = { range: "10.4.8.0/23", network_name: "lap" };
     const narrow = { range: "10.4.8.0/24", network_name: "lap" };
-    const first = await given(rig, { ...pod("l1"), config: network("lap", wide) });
-    const second = await given(rig, { ...pod("l2"), config: network("lap", narrow) });
+    const first = await given(daemonFixture, { ...pod("l1"), config: network("lap", wide) });
+    const second = await given(daemonFixture, { ...pod("l2"), config: network("lap", narrow) });
     expect([first, second]).toEqual([["10.4.8.1/23"], ["10.4.8.2/24"]]);
     const apart = { network_name: "lapart", enable_overlapping_ranges: false };
-    const third = await given(rig, { ...pod("l3"), config: network("lapart", { ...wide, ...apart }) });
-    const fourth = await given(rig, { ...pod("l4"), config: network("lapart", { ...narrow, ...apart }) });
+    const third = await given(daemonFixture, { ...pod("l3"), config: network("lapart", { ...wide, ...apart }) });
+    const fourth = await given(daemonFixture, { ...pod("l4"), config: network("lapart", { ...narrow, ...apart }) });
     expect([third, fourth]).toEqual([["10.4.8.1/23"], ["10.4.8.1/24"]]);
-    expect(await world().held("pool:kube-system/lapart-10.4.8.0-23 ")).toEqual(["10.4.8.1 default/l3 eth0 c-l3"]);
-    for (const name of ["l1", "l2", "l3", "l4"]) await rig.ask({ command: "DEL", ...pod(name), config: "" });
-    expect(await world().held("lap")).toEqual([]);
+    expect(await fixture().held("pool:kube-system/lapart-10.4.8.0-23 ")).toEqual(["10.4.8.1 default/l3 eth0 c-l3"]);
+    for (const name of ["l1", "l2", "l3", "l4"]) await daemonFixture.ask({ command: "DEL", ...pod(name), config: "" });
+    expect(await fixture().held("lap")).toEqual([]);
   });
 
   /** Two networks on one pool that say different things of overlaps. */
@@ -41,21 +41,21 @@ export function networkStories(world: GetWorld): void {
 
   it("a pool that was first used with overlaps protected is so for all: one address is never given twice", async () => {
     const { whole, apart } = mixed("mixed-a");
-    const rig = await world().daemon();
-    const other = await world().daemon({ node: "mixed-2" });
-    expect(await given(rig, { ...pod("a1"), config: whole })).toEqual(["10.4.9.1/24"]);
-    expect(await given(rig, { ...pod("a2"), config: apart })).toEqual(["10.4.9.2/24"]);
+    const daemonFixture = await fixture().daemon();
+    const other = await fixture().daemon({ node: "mixed-2" });
+    expect(await given(daemonFixture, { ...pod("a1"), config: whole })).toEqual(["10.4.9.1/24"]);
+    expect(await given(daemonFixture, { ...pod("a2"), config: apart })).toEqual(["10.4.9.2/24"]);
     expect(await given(other, { ...pod("a3"), config: apart })).toEqual(["10.4.9.3/24"]);
-    expect(await world().held("network:mixed-a ")).toHaveLength(3);
-    expect(await world().held("pool:kube-system/mixed-a")).toEqual([]);
+    expect(await fixture().held("network:mixed-a ")).toHaveLength(3);
+    expect(await fixture().held("pool:kube-system/mixed-a")).toEqual([]);
   });
 
   it("one that was first used without refuses those who ask for more, in words", async () => {
     const { whole, apart } = mixed("mixed-b");
-    const rig = await world().daemon();
-    const other = await world().daemon({ node: "mixed-2" });
-    expect(await given(rig, { ...pod("b1"), config: apart })).toEqual(["10.4.9.1/24"]);
-    for (const daemon of [rig, other]) {
+    const daemonFixture = await fixture().daemon();
+    const other = await fixture().daemon({ node: "mixed-2" });
+    expect(await given(daemonFixture, { ...pod("b1"), config: apart })).toEqual(["10.4.9.1/24"]);
+    for (const daemon of [daemonFixture, other]) {
       const told = await daemon.ask({ command: "ADD", ...pod("b2"), config: whole });
       expect(told).toMatchObject({ status: 1, json: { code: 7 } });
       expect(told.json.msg).toContain("enable_overlapping_ranges: false");
@@ -63,18 +63,20 @@ export function networkStories(world: GetWorld): void {
       expect(told.json.msg).toContain("network_name");
     }
     expect(await given(other, { ...pod("b3"), config: apart })).toEqual(["10.4.9.2/24"]);
-    expect((await rig.ask({ command: "DEL", ...pod("b2"), config: whole })).status).toBe(0);
+    expect((await daemonFixture.ask({ command: "DEL", ...pod("b2"), config: whole })).status).toBe(0);
   });
 
   it("both at once on a pool that whereabouts left: one of them decides, and all addresses are different", async () => {
     const { whole, apart } = mixed("mixed-c");
-    await world().admin.create(ipPools, {
+    await fixture().admin.create(ipPools, {
       metadata: { namespace: "kube-system", name: "mixed-c-10.4.9.0-24" },
       spec: { range: "10.4.9.0/24", allocations: { 1: { id: "w", podref: "default/w", ifname: "net1" } } },
     });
-    const rigs = await Promise.all([1, 2, 3, 4].map((n) => world().daemon({ node: `mixed-${n}` })));
+    const daemonFixtures = await Promise.all([1, 2, 3, 4].map((n) => fixture().daemon({ node: `mixed-${n}` })));
     const told = await Promise.all(
-      rigs.map((rig, n) => rig.ask({ command: "ADD", ...pod(`m${n}`), config: n % 2 === 0 ? whole : apart })),
+      daemonFixtures.map((daemonFixture, n) =>
+        daemonFixture.ask({ command: "ADD", ...pod(`m${n}`), config: n % 2 === 0 ? whole : apart }),
+      ),
     );
     const good = told.filter(({ status }) => status === 0).map(({ json }) => json.ips[0].address as string);
     expect(good.length).toBeGreaterThanOrEqual(2);
@@ -86,21 +88,21 @@ export function networkStories(world: GetWorld): void {
   it("a pool that was adopted before pools said their domain is adopted again: what it shows is held", async () => {
     const { whole } = mixed("mixed-d");
     const at = { namespace: "kube-system", name: "mixed-d-10.4.9.0-24" };
-    await world().admin.create(ipPools, {
+    await fixture().admin.create(ipPools, {
       metadata: { ...at, annotations: { "holdfast.io/adopted": "2026-01-01T00:00:00Z" } },
       spec: {
         range: "10.4.9.0/24",
         allocations: { 1: { id: "c", podref: "default/apart", ifname: "eth0", uid: "u-apart" } },
       },
     });
-    const rig = await world().daemon();
-    expect(await given(rig, { ...pod("d1"), config: whole })).toEqual(["10.4.9.2/24"]);
-    const { metadata } = await world().admin.get(ipPools, at);
+    const daemonFixture = await fixture().daemon();
+    expect(await given(daemonFixture, { ...pod("d1"), config: whole })).toEqual(["10.4.9.2/24"]);
+    const { metadata } = await fixture().admin.get(ipPools, at);
     expect(metadata.annotations).toMatchObject({ "holdfast.io/domain": "network:mixed-d" });
   });
 
   const select = (namespace: string, networks: string) =>
-    world().pod(namespace, world().fresh("tenant"), { annotations: { "k8s.v1.cni.cncf.io/networks": networks } });
+    fixture().pod(namespace, fixture().fresh("tenant"), { annotations: { "k8s.v1.cni.cncf.io/networks": networks } });
   const attach = (made: Awaited<ReturnType<typeof select>>, config: object) => ({
     container: `c-${made.metadata.name}`,
     interfaceName: "net1",
@@ -109,27 +111,27 @@ export function networkStories(world: GetWorld): void {
   });
 
   it("pools in the definition's namespace: two tenants, one network name, one range, the same address", async () => {
-    const rig = await world().daemon();
+    const daemonFixture = await fixture().daemon();
     const config = network("shared", { range, network_name: "shared", pool_namespace: "nad" });
-    for (const tenant of [await world().namespace("tenant-a"), await world().namespace("tenant-b")]) {
-      expect(await given(rig, attach(await select(tenant, "shared"), config))).toEqual(["10.4.0.1/24"]);
-      expect(await world().held(`${tenant} network:shared `)).toHaveLength(1);
+    for (const tenant of [await fixture().namespace("tenant-a"), await fixture().namespace("tenant-b")]) {
+      expect(await given(daemonFixture, attach(await select(tenant, "shared"), config))).toEqual(["10.4.0.1/24"]);
+      expect(await fixture().held(`${tenant} network:shared `)).toHaveLength(1);
     }
     const other = await select("tenant-a", "tenant-b/shared");
-    expect(await given(rig, attach(other, config))).toEqual(["10.4.0.2/24"]);
-    expect(await world().held("tenant-b network:shared ")).toHaveLength(2);
+    expect(await given(daemonFixture, attach(other, config))).toEqual(["10.4.0.2/24"]);
+    expect(await fixture().held("tenant-b network:shared ")).toHaveLength(2);
   });
 
   it("where no definition is behind the interface, its pools are where all others are", async () => {
-    const rig = await world().daemon();
-    const tenant = await world().namespace(world().fresh("tenant"));
+    const daemonFixture = await fixture().daemon();
+    const tenant = await fixture().namespace(fixture().fresh("tenant"));
     const config = network("fallen", { range, network_name: "fallen", pool_namespace: "nad" });
-    expect(await given(rig, attach(await select(tenant, "x@net7"), config))).toEqual(["10.4.0.1/24"]);
+    expect(await given(daemonFixture, attach(await select(tenant, "x@net7"), config))).toEqual(["10.4.0.1/24"]);
     const podman = { container: "c-podman", interfaceName: "eth0", args: "K8S_POD_NAME=db", config };
-    expect(await given(rig, podman)).toEqual(["10.4.0.2/24"]);
-    expect(await world().held("kube-system network:fallen ")).toHaveLength(2);
+    expect(await given(daemonFixture, podman)).toEqual(["10.4.0.2/24"]);
+    expect(await fixture().held("kube-system network:fallen ")).toHaveLength(2);
     const unknown = { container: "c-unknown", args: podArgs(tenant, "nobody", "u"), config };
-    const told = await rig.ask({ command: "ADD", ...unknown });
+    const told = await daemonFixture.ask({ command: "ADD", ...unknown });
     expect(told).toMatchObject({ status: 1, json: { code: 11, msg: expect.stringContaining(`${tenant}/nobody`) } });
   });
 
@@ -138,38 +140,38 @@ export function networkStories(world: GetWorld): void {
     ["slices", "scheme-10.4.30.0-24"],
     ["network", "scheme"],
   ])("pool_naming %s: addresses of the pool %s", async (naming, name) => {
-    const rig = await world().daemon();
-    const namespace = await world().namespace(world().fresh("naming"));
+    const daemonFixture = await fixture().daemon();
+    const namespace = await fixture().namespace(fixture().fresh("naming"));
     const ipam = { range: "10.4.30.0/24", network_name: "scheme", pool_naming: naming, pool_namespace: "nad" };
     const config = network("scheme", ipam);
     const first = attach(await select(namespace, "scheme"), config);
-    expect(await given(rig, first)).toEqual(["10.4.30.1/24"]);
-    expect(await given(rig, attach(await select(namespace, "scheme"), config))).toEqual(["10.4.30.2/24"]);
-    const { items } = await world().admin.list(ipPools, { namespace });
+    expect(await given(daemonFixture, first)).toEqual(["10.4.30.1/24"]);
+    expect(await given(daemonFixture, attach(await select(namespace, "scheme"), config))).toEqual(["10.4.30.2/24"]);
+    const { items } = await fixture().admin.list(ipPools, { namespace });
     expect(items.map(({ metadata, spec }) => [metadata.name, spec.range])).toEqual([[name, "10.4.30.0/24"]]);
-    const later = await world().daemon();
+    const later = await fixture().daemon();
     expect(await given(later, attach(await select(namespace, "scheme"), config))).toEqual(["10.4.30.3/24"]);
     await later.ask({ command: "DEL", ...first });
-    expect(await world().held(`${namespace} network:scheme `)).toHaveLength(2);
+    expect(await fixture().held(`${namespace} network:scheme `)).toHaveLength(2);
     // A pool of one scheme is found by the others: nobody hands out beside it.
     const other = network("scheme", { ...ipam, pool_naming: naming === "network" ? "whereabouts" : "network" });
     expect(await given(later, attach(await select(namespace, "scheme"), other))).toEqual(["10.4.30.1/24"]);
-    expect((await world().admin.list(ipPools, { namespace })).items).toHaveLength(1);
+    expect((await fixture().admin.list(ipPools, { namespace })).items).toHaveLength(1);
   });
 
   it("a name that two ranges would share is refused, in words, and the first keeps it", async () => {
-    const rig = await world().daemon();
+    const daemonFixture = await fixture().daemon();
     const ipam = { network_name: "narrow", pool_naming: "network" };
-    expect(await given(rig, { ...pod("n1"), config: network("narrow", { ...ipam, range: "10.4.31.0/24" }) })).toEqual([
-      "10.4.31.1/24",
-    ]);
-    const told = await rig.ask({
+    expect(
+      await given(daemonFixture, { ...pod("n1"), config: network("narrow", { ...ipam, range: "10.4.31.0/24" }) }),
+    ).toEqual(["10.4.31.1/24"]);
+    const told = await daemonFixture.ask({
       command: "ADD",
       ...pod("n2"),
       config: network("narrow", { ...ipam, range: "10.4.32.0/24" }),
     });
     expect(told).toMatchObject({ status: 1, json: { msg: expect.stringContaining("choose another pool_naming") } });
-    expect(await world().held("network:narrow ")).toHaveLength(1);
+    expect(await fixture().held("network:narrow ")).toHaveLength(1);
   });
 
   it.each([
@@ -177,12 +179,15 @@ export function networkStories(world: GetWorld): void {
     ["a global namespace", "default", true],
     ["another's namespace", "kube-public", false],
   ])("with isolation, a pod may use a network of %s: as Multus", async (_what, namespace, isAllowed) => {
-    const rig = await world().daemon({ isolation: { isolated: true, globalNamespaces: ["default"] } });
-    await world()
+    const daemonFixture = await fixture().daemon({ isolation: { isolated: true, globalNamespaces: ["default"] } });
+    await fixture()
       .namespace("iso")
       .catch(() => {});
     const config = network("iso", { range: "10.4.20.0/24", network_name: "iso" });
-    const told = await rig.ask({ command: "ADD", ...attach(await select("iso", `${namespace}/some`), config) });
+    const told = await daemonFixture.ask({
+      command: "ADD",
+      ...attach(await select("iso", `${namespace}/some`), config),
+    });
     if (isAllowed) expect(told.status).toBe(0);
     else
       expect(told).toMatchObject({

@@ -1,38 +1,38 @@
 import { expect, it } from "vitest";
 
 import { quotaAnnotation } from "../../../src/node/add/quota.ts";
-import type { GetWorld } from "../suite.ts";
-import { given, network, pod } from "../world.ts";
+import { given, network, pod } from "../fixture.ts";
+import type { GetFixture } from "../suite.ts";
 
-export function quotaStories(world: GetWorld): void {
+export function quotaStories(fixture: GetFixture): void {
   it("a namespace holds no more than its limit, over all networks; what it has stays, and room comes back", async () => {
-    const rig = await world().daemon();
-    const namespace = await world().namespace(world().fresh("limited"), { [quotaAnnotation]: "2" });
+    const daemonFixture = await fixture().daemon();
+    const namespace = await fixture().namespace(fixture().fresh("limited"), { [quotaAnnotation]: "2" });
     const one = network("q1", { range: "10.6.0.0/24", network_name: "q1" });
     const two = network("q2", { range: "10.6.0.0/24", network_name: "q2", enable_overlapping_ranges: false });
-    await given(rig, { ...pod("a", "ca", namespace), config: one });
-    await given(rig, { ...pod("b", "cb", namespace), config: two });
-    const third = await rig.ask({ command: "ADD", ...pod("c", "cc", namespace), config: one });
+    await given(daemonFixture, { ...pod("a", "ca", namespace), config: one });
+    await given(daemonFixture, { ...pod("b", "cb", namespace), config: two });
+    const third = await daemonFixture.ask({ command: "ADD", ...pod("c", "cc", namespace), config: one });
     expect(third).toMatchObject({ status: 1, json: { code: 101 } });
     expect(third.json.msg).toContain(quotaAnnotation);
-    expect(await given(rig, { ...pod("a", "ca2", namespace), config: one })).toEqual(["10.6.0.1/24"]);
-    await rig.ask({ command: "DEL", ...pod("b", "cb", namespace), config: two });
-    await given(rig, { ...pod("c", "cc", namespace), config: one });
-    expect(await world().held("network:q1 ")).toHaveLength(2);
+    expect(await given(daemonFixture, { ...pod("a", "ca2", namespace), config: one })).toEqual(["10.6.0.1/24"]);
+    await daemonFixture.ask({ command: "DEL", ...pod("b", "cb", namespace), config: two });
+    await given(daemonFixture, { ...pod("c", "cc", namespace), config: one });
+    expect(await fixture().held("network:q1 ")).toHaveLength(2);
   });
 
   it("daemons that race for the last of a limit never answer above it, and leave nothing behind", async () => {
-    const namespace = await world().namespace(world().fresh("raced"), { [quotaAnnotation]: "5" });
+    const namespace = await fixture().namespace(fixture().fresh("raced"), { [quotaAnnotation]: "5" });
     const config = network("race", { range: "10.6.1.0/24", network_name: "race" });
-    const rigs = await Promise.all(["node1", "node2", "node3"].map((node) => world().daemon({ node })));
+    const daemonFixtures = await Promise.all(["node1", "node2", "node3"].map((node) => fixture().daemon({ node })));
     const told = await Promise.all(
       Array.from({ length: 24 }, (_, i) =>
-        rigs[i % 3]!.ask({ command: "ADD", ...pod(`r${i}`, `c${i}`, namespace), config }),
+        daemonFixtures[i % 3]!.ask({ command: "ADD", ...pod(`r${i}`, `c${i}`, namespace), config }),
       ),
     );
     const answers = told.filter(({ status }) => status === 0).length;
     expect(answers).toBeLessThanOrEqual(5);
     expect(new Set(told.filter(({ status }) => status !== 0).map(({ json }) => json.code))).toEqual(new Set([101]));
-    expect(await world().held("network:race ")).toHaveLength(answers);
+    expect(await fixture().held("network:race ")).toHaveLength(answers);
   });
 }

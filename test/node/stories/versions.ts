@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
-import type { Rig } from "../rig.ts";
-import type { GetWorld } from "../suite.ts";
-import { network, pod } from "../world.ts";
+import type { DaemonFixture } from "../daemon-fixture.ts";
+import { network, pod } from "../fixture.ts";
+import type { GetFixture } from "../suite.ts";
 
 const versions = ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"] as const;
 
@@ -21,8 +21,8 @@ function expected(cniVersion: string, range: number): object {
   return { cniVersion, ips, routes, dns };
 }
 
-export function versionStories(world: GetWorld): void {
-  let rig: Rig;
+export function versionStories(fixture: GetFixture): void {
+  let daemonFixture: DaemonFixture;
   const configOf = (cniVersion: string, range: number, more: object = {}) =>
     network(
       `v${range}`,
@@ -40,35 +40,43 @@ export function versionStories(world: GetWorld): void {
   it.each(versions.map((version, index) => [version, index] as const))(
     "%s: ADD, CHECK, DEL",
     async (version, index) => {
-      rig ??= await world().daemon();
+      daemonFixture ??= await fixture().daemon();
       const asked = { ...pod(`versions-${index}`), config: configOf(version, index) };
-      const added = await rig.ask({ command: "ADD", ...asked });
+      const added = await daemonFixture.ask({ command: "ADD", ...asked });
       expect(added).toMatchObject({ status: 0, json: expected(version, index) });
       const previous = { ...asked, config: configOf(version, index, { prevResult: added.json }) };
-      const checked = await rig.ask({ command: "CHECK", ...previous });
+      const checked = await daemonFixture.ask({ command: "CHECK", ...previous });
       if (version < "0.4.0") expect(checked).toMatchObject({ status: 1, json: { code: 1 } });
       else expect(checked).toEqual({ status: 0, text: "", json: undefined });
-      expect(await rig.ask({ command: "DEL", ...previous })).toEqual({ status: 0, text: "", json: undefined });
-      expect(await world().held(`network:v${index} `)).toEqual([]);
-      expect(await rig.ask({ command: "DEL", ...previous })).toMatchObject({ status: 0 });
+      expect(await daemonFixture.ask({ command: "DEL", ...previous })).toEqual({
+        status: 0,
+        text: "",
+        json: undefined,
+      });
+      expect(await fixture().held(`network:v${index} `)).toEqual([]);
+      expect(await daemonFixture.ask({ command: "DEL", ...previous })).toMatchObject({ status: 0 });
     },
   );
 
   it("CHECK finds what differs from what the runtime believes", async () => {
     const asked = { ...pod("checked"), config: configOf("1.0.0", 50) };
-    const { json: result } = await rig.ask({ command: "ADD", ...asked });
+    const { json: result } = await daemonFixture.ask({ command: "ADD", ...asked });
     const wrong = { ...result, ips: [{ address: "10.1.50.99/24" }, result.ips[1]] };
     const config = configOf("1.0.0", 50, { prevResult: wrong });
-    const told = await rig.ask({ command: "CHECK", ...asked, config });
+    const told = await daemonFixture.ask({ command: "CHECK", ...asked, config });
     expect(told).toMatchObject({ status: 1, json: { code: 100 } });
     expect(told.json.msg).toContain("10.1.50.99/24");
-    await rig.ask({ command: "DEL", ...asked });
-    const gone = await rig.ask({ command: "CHECK", ...asked, config: configOf("1.0.0", 50, { prevResult: result }) });
+    await daemonFixture.ask({ command: "DEL", ...asked });
+    const gone = await daemonFixture.ask({
+      command: "CHECK",
+      ...asked,
+      config: configOf("1.0.0", 50, { prevResult: result }),
+    });
     expect(gone).toMatchObject({ status: 1, json: { code: 100 } });
   });
 
   it("VERSION needs no configuration that it could use", async () => {
-    const told = await rig.ask({ command: "VERSION", config: { cniVersion: "0.4.0" } });
+    const told = await daemonFixture.ask({ command: "VERSION", config: { cniVersion: "0.4.0" } });
     expect(told).toMatchObject({ status: 0, json: { cniVersion: "0.4.0", supportedVersions: [...versions] } });
   });
 
@@ -79,11 +87,11 @@ export function versionStories(world: GetWorld): void {
     ["slices that cannot be cut", "ADD", network("x", { range: "10.0.0.0/16", node_slice_size: "/12" }), 7],
     ["a command that does not exist", "SHOUT", network("x", { range: "10.0.0.0/24" }), 4],
   ])("%s is refused", async (_what, command, config, code) => {
-    expect(await rig.ask({ command, ...pod("wrong"), config })).toMatchObject({ status: 1, json: { code } });
+    expect(await daemonFixture.ask({ command, ...pod("wrong"), config })).toMatchObject({ status: 1, json: { code } });
   });
 
   it("an ADD without a pod has no owner", async () => {
-    const told = await rig.ask({ command: "ADD", config: network("x", { range: "10.0.0.0/24" }) });
+    const told = await daemonFixture.ask({ command: "ADD", config: network("x", { range: "10.0.0.0/24" }) });
     expect(told).toMatchObject({ status: 1, json: { code: 4 } });
   });
 }

@@ -2,7 +2,7 @@
 // killed, nodes deleted and back. After every round nothing dangerous is seen; at the end all is on record and nothing else.
 import { expect, it } from "vitest";
 
-import type { Fleet, Guest, Network } from "../fleet.ts";
+import type { Fixture, Guest, Network } from "../fixture.ts";
 import type { Leader } from "../leader.ts";
 
 /** A generator of its own, so that a failure names a seed: mulberry32. */
@@ -17,7 +17,7 @@ function randomOf(seed: number): () => number {
 }
 
 class Churn {
-  readonly #fleet: Fleet;
+  readonly #fixture: Fixture;
   readonly #networks: readonly Network[];
   readonly #random: () => number;
   readonly #names: readonly string[];
@@ -25,12 +25,12 @@ class Churn {
   #leader: Leader;
   readonly said: string[] = [];
 
-  constructor(fleet: Fleet, networks: readonly Network[], names: readonly string[], random: () => number) {
-    this.#fleet = fleet;
+  constructor(fixture: Fixture, networks: readonly Network[], names: readonly string[], random: () => number) {
+    this.#fixture = fixture;
     this.#networks = networks;
     this.#names = names;
     this.#random = random;
-    this.#leader = fleet.lead();
+    this.#leader = fixture.lead();
   }
 
   #oneOf<T>(list: readonly T[]): T {
@@ -45,8 +45,8 @@ class Churn {
 
   async #come(): Promise<void> {
     const network = this.#oneOf(this.#networks);
-    const guest = await this.#fleet.pod(this.#oneOf(this.#names));
-    const told = await this.#fleet.tryAdd(guest, network).catch(() => undefined);
+    const guest = await this.#fixture.pod(this.#oneOf(this.#names));
+    const told = await this.#fixture.tryAdd(guest, network).catch(() => undefined);
     if (told?.status === 0) this.#living.push({ guest, network });
     else await this.#leave(guest, network);
   }
@@ -59,20 +59,20 @@ class Churn {
   /** A kubelet asks until the DEL is answered. */
   async #leave(guest: Guest, network: Network): Promise<void> {
     for (let tries = 0; tries < 200; tries++) {
-      const told = await this.#fleet.tryDel(guest, network).catch(() => undefined);
-      if (told?.status === 0) return this.#fleet.endPod(guest);
+      const told = await this.#fixture.tryDel(guest, network).catch(() => undefined);
+      if (told?.status === 0) return this.#fixture.endPod(guest);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     throw new Error(`DEL of ${guest.name} on ${guest.node} was never answered`);
   }
 
   async #fault(): Promise<void> {
-    const node = this.#fleet.node(this.#oneOf(this.#names));
+    const node = this.#fixture.node(this.#oneOf(this.#names));
     const kind = this.#oneOf(["none", "restart", "cut", "heal", "heal", "loss", "leader", "leader-step"]);
     this.said.push(`${kind} ${node.name}`);
     if (kind === "restart") {
-      await node.rig.stop();
-      await node.rig.start();
+      await node.daemonFixture.stop();
+      await node.daemonFixture.start();
     } else if (kind === "cut") node.line.cut();
     else if (kind === "heal") node.line.heal();
     else if (kind === "loss") node.line.lossPercent = node.line.lossPercent === 0 ? 30 : 0;
@@ -85,39 +85,39 @@ class Churn {
       await Promise.race([died, new Promise((resolve) => setTimeout(resolve, 1000))]);
     }
     await this.#leader.kill();
-    this.#leader = this.#fleet.lead();
+    this.#leader = this.#fixture.lead();
   }
 
   /** Everything works again, and everybody goes. */
   async end(): Promise<void> {
     for (const name of this.#names) {
-      const { line } = this.#fleet.node(name);
+      const { line } = this.#fixture.node(name);
       line.heal();
       line.lossPercent = 0;
     }
-    await this.#fleet.settle(120_000);
+    await this.#fixture.settle(120_000);
     for (const { guest, network } of this.#living.splice(0)) await this.#leave(guest, network);
   }
 }
 
-export function churnStories(get: () => Fleet, rounds: number, seeds: readonly number[]): void {
+export function churnStories(get: () => Fixture, rounds: number, seeds: readonly number[]): void {
   it.each(seeds)(`${rounds} rounds of it, seed %i`, { timeout: 600_000 }, async (seed) => {
-    const fleet = get();
+    const fixture = get();
     const names = ["a", "b", "c", "d"];
-    for (const name of names) await fleet.join(name);
+    for (const name of names) await fixture.join(name);
     const networks = [
-      await fleet.define("tight", { range: "10.130.0.0/27", node_slice_size: "/30", network_name: "tight" }),
-      await fleet.define("roomy", { range: "10.131.0.0/24", node_slice_size: "/28", network_name: "roomy" }),
-      await fleet.define("six", { range: "fd30::/120", node_slice_size: "/124", network_name: "six" }),
+      await fixture.define("tight", { range: "10.130.0.0/27", node_slice_size: "/30", network_name: "tight" }),
+      await fixture.define("roomy", { range: "10.131.0.0/24", node_slice_size: "/28", network_name: "roomy" }),
+      await fixture.define("six", { range: "fd30::/120", node_slice_size: "/124", network_name: "six" }),
     ];
-    const churn = new Churn(fleet, networks, names, randomOf(seed));
+    const churn = new Churn(fixture, networks, names, randomOf(seed));
     for (let round = 0; round < rounds; round++) {
       await churn.round();
-      expect(await fleet.dangers(), `round ${round}: ${churn.said.join(", ")}`).toEqual([]);
+      expect(await fixture.dangers(), `round ${round}: ${churn.said.join(", ")}`).toEqual([]);
     }
     await churn.end();
-    const { shared, slices } = await fleet.settle(120_000);
-    expect(fleet.given).toEqual([]);
+    const { shared, slices } = await fixture.settle(120_000);
+    expect(fixture.given).toEqual([]);
     expect(shared).toEqual([]);
     expect(slices.flatMap(({ entries }) => entries)).toEqual([]);
   });

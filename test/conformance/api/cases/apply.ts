@@ -3,13 +3,13 @@ import { expect } from "vitest";
 
 import { apply, get, mergePatch, put, type Call } from "../call.ts";
 import { widgets } from "../crd.ts";
+import type { Subject, Fixture } from "../fixture.ts";
 import { configMap, deployment } from "../fixtures.ts";
 import { dig, type KubeObject } from "../object.ts";
-import type { Subject, World } from "../world.ts";
 
 /** The call by which `manager` applies a configmap named a. */
-function applying(world: World, manager: string, data: Record<string, string>, more: object = {}): Call {
-  return apply(world.at("configmaps", "a"), configMap("a", data), { fieldManager: manager, ...more });
+function applying(fixture: Fixture, manager: string, data: Record<string, string>, more: object = {}): Call {
+  return apply(fixture.at("configmaps", "a"), configMap("a", data), { fieldManager: manager, ...more });
 }
 
 const keyed = {
@@ -26,125 +26,131 @@ const data = (object: KubeObject) => object["data"];
 export const serverSideApply: Subject = {
   name: "server-side apply",
   cases: {
-    "apply creates what is absent with 201, and answers 200 afterwards": async (world) => {
-      const first = await world.api.send(applying(world, "one", { k: "v" }));
+    "apply creates what is absent with 201, and answers 200 afterwards": async (fixture) => {
+      const first = await fixture.api.send(applying(fixture, "one", { k: "v" }));
       expect(first.status).toBe(201);
       expect(first.body).toMatchObject({ kind: "ConfigMap", data: { k: "v" }, metadata: { name: "a" } });
-      expect((await world.api.send(applying(world, "one", { k: "2" }))).status).toBe(200);
+      expect((await fixture.api.send(applying(fixture, "one", { k: "2" }))).status).toBe(200);
     },
-    "apply of the same again keeps the version": async (world) => {
-      const first = await world.api.done(applying(world, "one", { k: "v" }));
-      const second = await world.api.done(applying(world, "one", { k: "v" }));
+    "apply of the same again keeps the version": async (fixture) => {
+      const first = await fixture.api.done(applying(fixture, "one", { k: "v" }));
+      const second = await fixture.api.done(applying(fixture, "one", { k: "v" }));
       expect(second.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
     },
-    "a field that its manager no longer applies is removed": async (world) => {
-      await world.api.done(applying(world, "one", { k: "v", l: "w" }));
-      expect(data(await world.api.done(applying(world, "one", { k: "v" })))).toEqual({ k: "v" });
+    "a field that its manager no longer applies is removed": async (fixture) => {
+      await fixture.api.done(applying(fixture, "one", { k: "v", l: "w" }));
+      expect(data(await fixture.api.done(applying(fixture, "one", { k: "v" })))).toEqual({ k: "v" });
     },
-    "two managers apply different fields of one object": async (world) => {
-      await world.api.done(applying(world, "one", { k: "v" }));
-      expect(data(await world.api.done(applying(world, "two", { l: "w" })))).toEqual({ k: "v", l: "w" });
-      expect(data(await world.api.done(applying(world, "one", {})))).toEqual({ l: "w" });
+    "two managers apply different fields of one object": async (fixture) => {
+      await fixture.api.done(applying(fixture, "one", { k: "v" }));
+      expect(data(await fixture.api.done(applying(fixture, "two", { l: "w" })))).toEqual({ k: "v", l: "w" });
+      expect(data(await fixture.api.done(applying(fixture, "one", {})))).toEqual({ l: "w" });
     },
-    "a field that two managers share goes when both let go": async (world) => {
-      await world.api.done(applying(world, "one", { k: "v" }));
-      await world.api.done(applying(world, "two", { k: "v" }));
-      expect(data(await world.api.done(applying(world, "one", {})))).toEqual({ k: "v" });
-      expect(data(await world.api.done(applying(world, "two", {})))).not.toEqual({ k: "v" });
+    "a field that two managers share goes when both let go": async (fixture) => {
+      await fixture.api.done(applying(fixture, "one", { k: "v" }));
+      await fixture.api.done(applying(fixture, "two", { k: "v" }));
+      expect(data(await fixture.api.done(applying(fixture, "one", {})))).toEqual({ k: "v" });
+      expect(data(await fixture.api.done(applying(fixture, "two", {})))).not.toEqual({ k: "v" });
     },
-    "another's field with another value is a Conflict that names manager and field": async (world) => {
-      await world.api.done(applying(world, "one", { k: "v" }));
-      const status = await world.api.refused(applying(world, "two", { k: "w" }), 409, "Conflict");
+    "another's field with another value is a Conflict that names manager and field": async (fixture) => {
+      await fixture.api.done(applying(fixture, "one", { k: "v" }));
+      const status = await fixture.api.refused(applying(fixture, "two", { k: "w" }), 409, "Conflict");
       expect(status.details?.causes).toEqual([
         { reason: "FieldManagerConflict", message: expect.stringContaining('conflict with "one"'), field: ".data.k" },
       ]);
       expect(status.message).toContain("Apply failed with 1 conflict");
     },
-    "force takes the field over": async (world) => {
-      await world.api.done(applying(world, "one", { k: "v" }));
-      expect(data(await world.api.done(applying(world, "two", { k: "w" }, { force: true })))).toEqual({ k: "w" });
-      await world.api.refused(applying(world, "one", { k: "v" }), 409, "Conflict");
+    "force takes the field over": async (fixture) => {
+      await fixture.api.done(applying(fixture, "one", { k: "v" }));
+      expect(data(await fixture.api.done(applying(fixture, "two", { k: "w" }, { force: true })))).toEqual({ k: "w" });
+      await fixture.api.refused(applying(fixture, "one", { k: "v" }), 409, "Conflict");
     },
-    "a field that was written by update conflicts with apply": async (world) => {
-      await world.make("configmaps", configMap("a", { k: "v" }));
-      const status = await world.api.refused(applying(world, "one", { k: "w" }), 409, "Conflict");
+    "a field that was written by update conflicts with apply": async (fixture) => {
+      await fixture.make("configmaps", configMap("a", { k: "v" }));
+      const status = await fixture.api.refused(applying(fixture, "one", { k: "w" }), 409, "Conflict");
       expect(status.details?.causes?.[0]?.message).toContain("using v1");
     },
-    "an update may overwrite an applied field, and takes it over": async (world) => {
-      await world.api.done(applying(world, "one", { k: "v" }));
-      await world.api.done(mergePatch(world.at("configmaps", "a"), { data: { k: "w" } }, { fieldManager: "two" }));
-      await world.api.refused(applying(world, "one", { k: "v" }), 409, "Conflict");
+    "an update may overwrite an applied field, and takes it over": async (fixture) => {
+      await fixture.api.done(applying(fixture, "one", { k: "v" }));
+      await fixture.api.done(mergePatch(fixture.at("configmaps", "a"), { data: { k: "w" } }, { fieldManager: "two" }));
+      await fixture.api.refused(applying(fixture, "one", { k: "v" }), 409, "Conflict");
     },
-    "apply without a fieldManager is refused": async (world) => {
-      const call = apply(world.at("configmaps", "a"), configMap("a"));
-      const status = await world.api.refused(call, 422, "Invalid");
+    "apply without a fieldManager is refused": async (fixture) => {
+      const call = apply(fixture.at("configmaps", "a"), configMap("a"));
+      const status = await fixture.api.refused(call, 422, "Invalid");
       expect(status.details?.causes?.[0]).toMatchObject({ field: "fieldManager" });
     },
-    "force belongs to apply alone": async (world) => {
-      await world.make("configmaps", configMap("a"));
-      const call = mergePatch(world.at("configmaps", "a"), {}, { force: true, fieldManager: "one" });
-      await world.api.refused(call, 422, "Invalid");
+    "force belongs to apply alone": async (fixture) => {
+      await fixture.make("configmaps", configMap("a"));
+      const call = mergePatch(fixture.at("configmaps", "a"), {}, { force: true, fieldManager: "one" });
+      await fixture.api.refused(call, 422, "Invalid");
     },
-    "apply with managedFields is a bad request": async (world) => {
+    "apply with managedFields is a bad request": async (fixture) => {
       const managedFields = [
         { manager: "x", operation: "Apply", apiVersion: "v1", fieldsType: "FieldsV1", fieldsV1: {} },
       ];
       const body = configMap("a", {}, { managedFields });
-      await world.api.refused(apply(world.at("configmaps", "a"), body, { fieldManager: "one" }), 400, "BadRequest");
+      await fixture.api.refused(apply(fixture.at("configmaps", "a"), body, { fieldManager: "one" }), 400, "BadRequest");
     },
-    "apply with another name than the path's is a bad request": async (world) => {
-      const call = apply(world.at("configmaps", "a"), configMap("b"), { fieldManager: "one" });
-      await world.api.refused(call, 400, "BadRequest");
+    "apply with another name than the path's is a bad request": async (fixture) => {
+      const call = apply(fixture.at("configmaps", "a"), configMap("b"), { fieldManager: "one" });
+      await fixture.api.refused(call, 400, "BadRequest");
     },
-    "apply without apiVersion and kind is a bad request": async (world) => {
-      const call = apply(world.at("configmaps", "a"), { metadata: { name: "a" } }, { fieldManager: "one" });
-      await world.api.refused(call, 400, "BadRequest");
+    "apply without apiVersion and kind is a bad request": async (fixture) => {
+      const call = apply(fixture.at("configmaps", "a"), { metadata: { name: "a" } }, { fieldManager: "one" });
+      await fixture.api.refused(call, 400, "BadRequest");
     },
-    "apply with an old version is a Conflict": async (world) => {
-      const { metadata } = await world.api.done(applying(world, "one", { k: "v" }));
-      await world.api.done(applying(world, "one", { k: "w" }));
+    "apply with an old version is a Conflict": async (fixture) => {
+      const { metadata } = await fixture.api.done(applying(fixture, "one", { k: "v" }));
+      await fixture.api.done(applying(fixture, "one", { k: "w" }));
       const body = configMap("a", { k: "x" }, { resourceVersion: metadata.resourceVersion });
-      await world.api.refused(apply(world.at("configmaps", "a"), body, { fieldManager: "one" }), 409, "Conflict");
+      await fixture.api.refused(apply(fixture.at("configmaps", "a"), body, { fieldManager: "one" }), 409, "Conflict");
     },
-    "apply of an absent object with a uid is a Conflict": async (world) => {
+    "apply of an absent object with a uid is a Conflict": async (fixture) => {
       const body = configMap("a", {}, { uid: "11111111-2222-3333-4444-555555555555" });
-      await world.api.refused(apply(world.at("configmaps", "a"), body, { fieldManager: "one" }), 409, "Conflict");
+      await fixture.api.refused(apply(fixture.at("configmaps", "a"), body, { fieldManager: "one" }), 409, "Conflict");
     },
-    "apply takes YAML": async (world) => {
+    "apply takes YAML": async (fixture) => {
       const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: v # said in YAML\n";
-      const call = apply(world.at("configmaps", "a"), yaml, { fieldManager: "one" });
-      expect(data(await world.api.done(call))).toEqual({ k: "v" });
+      const call = apply(fixture.at("configmaps", "a"), yaml, { fieldManager: "one" });
+      expect(data(await fixture.api.done(call))).toEqual({ k: "v" });
     },
-    "applied containers are merged by name": async (world) => {
-      const path = world.at("deployments", "a");
-      await world.api.done(apply(path, deployment("a", [{ name: "main", image: "busybox" }]), { fieldManager: "one" }));
+    "applied containers are merged by name": async (fixture) => {
+      const path = fixture.at("deployments", "a");
+      await fixture.api.done(
+        apply(path, deployment("a", [{ name: "main", image: "busybox" }]), { fieldManager: "one" }),
+      );
       const template = { spec: { containers: [{ name: "side", image: "busybox" }] } };
       const partial = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec: { template } };
-      const after = await world.api.done(apply(path, partial, { fieldManager: "two" }));
+      const after = await fixture.api.done(apply(path, partial, { fieldManager: "two" }));
       const containers = dig(after, "spec", "template", "spec", "containers") as { name: string }[];
       expect(containers.map(({ name }) => name)).toEqual(["main", "side"]);
       const without = { ...partial, spec: { template: { spec: { containers: [] } } } };
-      const last = await world.api.done(apply(path, without, { fieldManager: "two" }));
+      const last = await fixture.api.done(apply(path, without, { fieldManager: "two" }));
       expect(dig(last, "spec", "template", "spec", "containers")).toHaveLength(1);
     },
-    "applied finalizers are a set that managers share": async (world) => {
+    "applied finalizers are a set that managers share": async (fixture) => {
       const call = (manager: string, ...finalizers: string[]) =>
-        apply(world.at("configmaps", "a"), { ...bare, metadata: { name: "a", finalizers } }, { fieldManager: manager });
-      await world.api.done(call("one", "x.test/1"));
-      expect((await world.api.done(call("two", "x.test/2"))).metadata.finalizers).toEqual(["x.test/1", "x.test/2"]);
-      expect((await world.api.done(call("one"))).metadata.finalizers).toEqual(["x.test/2"]);
-      expect((await world.api.done(call("two"))).metadata.finalizers).toBeUndefined();
+        apply(
+          fixture.at("configmaps", "a"),
+          { ...bare, metadata: { name: "a", finalizers } },
+          { fieldManager: manager },
+        );
+      await fixture.api.done(call("one", "x.test/1"));
+      expect((await fixture.api.done(call("two", "x.test/2"))).metadata.finalizers).toEqual(["x.test/1", "x.test/2"]);
+      expect((await fixture.api.done(call("one"))).metadata.finalizers).toEqual(["x.test/2"]);
+      expect((await fixture.api.done(call("two"))).metadata.finalizers).toBeUndefined();
     },
-    "a list without a merge key belongs to one manager as a whole": async (world) => {
+    "a list without a merge key belongs to one manager as a whole": async (fixture) => {
       const list = { type: "array", items: { type: "string" } };
-      const w = await widgets(world, { spec: { type: "object", properties: { list } } });
+      const w = await widgets(fixture, { spec: { type: "object", properties: { list } } });
       const call = (manager: string, ...values: string[]) =>
         apply(w.at("a"), w.body("a", { spec: { list: values } }), { fieldManager: manager });
-      await world.api.done(call("one", "a"));
-      const status = await world.api.refused(call("two", "b"), 409, "Conflict");
+      await fixture.api.done(call("one", "a"));
+      const status = await fixture.api.refused(call("two", "b"), 409, "Conflict");
       expect(status.details?.causes?.[0]?.field).toBe(".spec.list");
     },
-    "list-type map and set in a definition merge what is applied": async (world) => {
+    "list-type map and set in a definition merge what is applied": async (fixture) => {
       const item = {
         type: "object",
         properties: { name: { type: "string" }, port: { type: "integer" } },
@@ -157,11 +163,11 @@ export const serverSideApply: Subject = {
         "x-kubernetes-list-map-keys": ["name"],
       };
       const tags = { type: "array", items: { type: "string" }, "x-kubernetes-list-type": "set" };
-      const w = await widgets(world, { spec: { type: "object", properties: { ports, tags } } });
+      const w = await widgets(fixture, { spec: { type: "object", properties: { ports, tags } } });
       const call = (manager: string, spec: object) =>
         apply(w.at("a"), w.body("a", { spec }), { fieldManager: manager });
-      await world.api.done(call("one", { ports: [{ name: "http", port: 80 }], tags: ["x"] }));
-      const after = await world.api.done(call("two", { ports: [{ name: "dns", port: 53 }], tags: ["y"] }));
+      await fixture.api.done(call("one", { ports: [{ name: "http", port: 80 }], tags: ["x"] }));
+      const after = await fixture.api.done(call("two", { ports: [{ name: "dns", port: 53 }], tags: ["y"] }));
       expect(after["spec"]).toEqual({
         ports: [
           { name: "http", port: 80 },
@@ -170,71 +176,73 @@ export const serverSideApply: Subject = {
         tags: ["x", "y"],
       });
     },
-    "an atomic map belongs to one manager as a whole": async (world) => {
+    "an atomic map belongs to one manager as a whole": async (fixture) => {
       const map = { type: "object", additionalProperties: { type: "string" }, "x-kubernetes-map-type": "atomic" };
-      const w = await widgets(world, { spec: { type: "object", properties: { map } } });
+      const w = await widgets(fixture, { spec: { type: "object", properties: { map } } });
       const call = (manager: string, value: object) =>
         apply(w.at("a"), w.body("a", { spec: { map: value } }), { fieldManager: manager });
-      await world.api.done(call("one", { a: "1" }));
-      const status = await world.api.refused(call("two", { b: "2" }), 409, "Conflict");
+      await fixture.api.done(call("one", { a: "1" }));
+      const status = await fixture.api.refused(call("two", { b: "2" }), 409, "Conflict");
       expect(status.details?.causes?.[0]?.field).toBe(".spec.map");
     },
-    "apply to the status subresource touches the status only": async (world) => {
-      const w = await widgets(world, { subresources: { status: {} } });
-      await world.api.done(apply(w.at("a"), w.body("a", { spec: { x: 1 } }), { fieldManager: "one" }));
+    "apply to the status subresource touches the status only": async (fixture) => {
+      const w = await widgets(fixture, { subresources: { status: {} } });
+      await fixture.api.done(apply(w.at("a"), w.body("a", { spec: { x: 1 } }), { fieldManager: "one" }));
       const body = w.body("a", { spec: { x: 9 }, status: { y: 1 } });
-      const after = await world.api.done(apply(w.at("a", "status"), body, { fieldManager: "two" }));
+      const after = await fixture.api.done(apply(w.at("a", "status"), body, { fieldManager: "two" }));
       expect(after).toMatchObject({ spec: { x: 1 }, status: { y: 1 } });
     },
-    "apply as a dry run writes nothing": async (world) => {
-      const answer = await world.api.done(applying(world, "one", { k: "v" }, { dryRun: "All" }));
+    "apply as a dry run writes nothing": async (fixture) => {
+      const answer = await fixture.api.done(applying(fixture, "one", { k: "v" }, { dryRun: "All" }));
       expect(data(answer)).toEqual({ k: "v" });
-      expect(await world.api.exists(world.at("configmaps", "a"))).toBe(false);
+      expect(await fixture.api.exists(fixture.at("configmaps", "a"))).toBe(false);
     },
-    "an update with what was read keeps the managers": async (world) => {
-      const first = await world.api.done(applying(world, "one", { k: "v" }));
-      await world.api.done(put(world.at("configmaps", "a"), first));
-      const after = await world.api.done(get(world.at("configmaps", "a")));
+    "an update with what was read keeps the managers": async (fixture) => {
+      const first = await fixture.api.done(applying(fixture, "one", { k: "v" }));
+      await fixture.api.done(put(fixture.at("configmaps", "a"), first));
+      const after = await fixture.api.done(get(fixture.at("configmaps", "a")));
       expect(after.metadata.managedFields).toEqual(first.metadata.managedFields);
     },
-    "apply of a field that the kind does not have is refused": async (world) => {
-      const call = apply(world.at("configmaps", "a"), { ...configMap("a"), datum: {} }, { fieldManager: "one" });
-      const reply = await world.api.send(call);
+    "apply of a field that the kind does not have is refused": async (fixture) => {
+      const call = apply(fixture.at("configmaps", "a"), { ...configMap("a"), datum: {} }, { fieldManager: "one" });
+      const reply = await fixture.api.send(call);
       expect(reply.status).toBeGreaterThanOrEqual(400);
       expect(reply.body).toMatchObject({ message: expect.stringContaining(".datum: field not declared in schema") });
     },
-    "an element of a keyed list goes when both of its appliers let go": async (world) => {
-      const w = await widgets(world, { spec: { type: "object", properties: { ports: keyed } } });
+    "an element of a keyed list goes when both of its appliers let go": async (fixture) => {
+      const w = await widgets(fixture, { spec: { type: "object", properties: { ports: keyed } } });
       const call = (manager: string, ...ports: object[]) =>
         apply(w.at("a"), w.body("a", { spec: { ports } }), { fieldManager: manager });
       const [http, dns] = [
         { name: "http", port: 80 },
         { name: "dns", port: 53 },
       ];
-      await world.api.done(call("one", http));
-      await world.api.done(call("two", http, dns));
-      expect(dig(await world.api.done(call("one")), "spec", "ports")).toEqual([http, dns]);
-      expect(dig(await world.api.done(call("two", dns)), "spec", "ports")).toEqual([dns]);
+      await fixture.api.done(call("one", http));
+      await fixture.api.done(call("two", http, dns));
+      expect(dig(await fixture.api.done(call("one")), "spec", "ports")).toEqual([http, dns]);
+      expect(dig(await fixture.api.done(call("two", dns)), "spec", "ports")).toEqual([dns]);
     },
-    "what somebody removed comes back when its applier applies again": async (world) => {
-      await world.api.done(applying(world, "one", { k: "v" }));
-      await world.api.done(mergePatch(world.at("configmaps", "a"), { data: { k: null } }, { fieldManager: "two" }));
-      expect(data(await world.api.done(applying(world, "one", { k: "v" })))).toEqual({ k: "v" });
+    "what somebody removed comes back when its applier applies again": async (fixture) => {
+      await fixture.api.done(applying(fixture, "one", { k: "v" }));
+      await fixture.api.done(mergePatch(fixture.at("configmaps", "a"), { data: { k: null } }, { fieldManager: "two" }));
+      expect(data(await fixture.api.done(applying(fixture, "one", { k: "v" })))).toEqual({ k: "v" });
     },
-    "one manager's apply to the object and to its status are apart": async (world) => {
-      const w = await widgets(world, { subresources: { status: {} } });
-      await world.api.done(apply(w.at("a"), w.body("a", { spec: { x: 1 } }), { fieldManager: "one" }));
-      await world.api.done(apply(w.at("a", "status"), w.body("a", { status: { y: 1 } }), { fieldManager: "one" }));
-      const after = await world.api.done(apply(w.at("a"), w.body("a", { spec: { z: 1 } }), { fieldManager: "one" }));
+    "one manager's apply to the object and to its status are apart": async (fixture) => {
+      const w = await widgets(fixture, { subresources: { status: {} } });
+      await fixture.api.done(apply(w.at("a"), w.body("a", { spec: { x: 1 } }), { fieldManager: "one" }));
+      await fixture.api.done(apply(w.at("a", "status"), w.body("a", { status: { y: 1 } }), { fieldManager: "one" }));
+      const after = await fixture.api.done(apply(w.at("a"), w.body("a", { spec: { z: 1 } }), { fieldManager: "one" }));
       expect(after).toMatchObject({ spec: { z: 1 }, status: { y: 1 } });
       expect(after["spec"]).not.toHaveProperty("x");
       expect(after.metadata.managedFields?.map(({ subresource }) => subresource ?? "").sort()).toEqual(["", "status"]);
     },
-    "apply of a custom resource goes through its schema": async (world) => {
-      const w = await widgets(world, { spec: { type: "object", properties: { x: { type: "integer", maximum: 3 } } } });
+    "apply of a custom resource goes through its schema": async (fixture) => {
+      const w = await widgets(fixture, {
+        spec: { type: "object", properties: { x: { type: "integer", maximum: 3 } } },
+      });
       const call = (x: unknown) => apply(w.at("a"), w.body("a", { spec: { x } }), { fieldManager: "one" });
-      await world.api.refused(call(4), 422, "Invalid");
-      expect((await world.api.done(call(3)))["spec"]).toEqual({ x: 3 });
+      await fixture.api.refused(call(4), 422, "Invalid");
+      expect((await fixture.api.done(call(3)))["spec"]).toEqual({ x: 3 });
     },
   },
 };

@@ -2,48 +2,48 @@
 import { expect } from "vitest";
 
 import { get, post } from "../call.ts";
-import type { Subject } from "../world.ts";
+import type { Subject } from "../fixture.ts";
 
 const reviews = "/apis/authorization.k8s.io/v1";
 
 export const auth: Subject = {
   name: "authentication and access reviews",
   cases: {
-    "a wrong token is Unauthorized": async (world) => {
-      const status = await world.api.as("wrong").refused(get(world.at("configmaps")), 401, "Unauthorized");
+    "a wrong token is Unauthorized": async (fixture) => {
+      const status = await fixture.api.as("wrong").refused(get(fixture.at("configmaps")), 401, "Unauthorized");
       expect(status.message).toBe("Unauthorized");
     },
-    "without a token nothing is read": async (world) => {
-      const reply = await world.api.as(undefined).send(get(world.at("configmaps")));
+    "without a token nothing is read": async (fixture) => {
+      const reply = await fixture.api.as(undefined).send(get(fixture.at("configmaps")));
       expect([401, 403]).toContain(reply.status);
       expect(reply.body).toMatchObject({ kind: "Status", status: "Failure" });
     },
-    "without a token nothing is written": async (world) => {
-      const reply = await world.api.as(undefined).send(post(world.at("configmaps"), { metadata: { name: "a" } }));
+    "without a token nothing is written": async (fixture) => {
+      const reply = await fixture.api.as(undefined).send(post(fixture.at("configmaps"), { metadata: { name: "a" } }));
       expect([401, 403]).toContain(reply.status);
-      expect(await world.api.exists(world.at("configmaps", "a"))).toBe(false);
+      expect(await fixture.api.exists(fixture.at("configmaps", "a"))).toBe(false);
     },
-    "a scheme other than Bearer does not let in": async (world) => {
-      const call = { ...get(world.at("configmaps")), headers: { authorization: "Basic YTpi" } };
-      expect([401, 403]).toContain((await world.api.as(undefined).send(call)).status);
+    "a scheme other than Bearer does not let in": async (fixture) => {
+      const call = { ...get(fixture.at("configmaps")), headers: { authorization: "Basic YTpi" } };
+      expect([401, 403]).toContain((await fixture.api.as(undefined).send(call)).status);
     },
-    "a wrong token does not open a watch": async (world) => {
-      await world.api.as("wrong").refused(get(world.at("configmaps"), { watch: true }), 401, "Unauthorized");
+    "a wrong token does not open a watch": async (fixture) => {
+      await fixture.api.as("wrong").refused(get(fixture.at("configmaps"), { watch: true }), 401, "Unauthorized");
     },
-    "a user may ask what it may do": async (world) => {
-      const resourceAttributes = { namespace: world.namespace, verb: "create", resource: "configmaps" };
+    "a user may ask what it may do": async (fixture) => {
+      const resourceAttributes = { namespace: fixture.namespace, verb: "create", resource: "configmaps" };
       const body = {
         apiVersion: "authorization.k8s.io/v1",
         kind: "SelfSubjectAccessReview",
         spec: { resourceAttributes },
       };
-      const reply = await world.api.send(post(`${reviews}/selfsubjectaccessreviews`, body));
+      const reply = await fixture.api.send(post(`${reviews}/selfsubjectaccessreviews`, body));
       expect(reply.status).toBe(201);
       expect(reply.body).toMatchObject({ kind: "SelfSubjectAccessReview", status: { allowed: true } });
     },
-    "an access review asks for one thing": async (world) => {
+    "an access review asks for one thing": async (fixture) => {
       const body = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: {} };
-      await world.api.refused(post(`${reviews}/selfsubjectaccessreviews`, body), 422, "Invalid");
+      await fixture.api.refused(post(`${reviews}/selfsubjectaccessreviews`, body), 422, "Invalid");
     },
   },
 };

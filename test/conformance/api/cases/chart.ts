@@ -2,9 +2,9 @@
 import { expect } from "vitest";
 
 import { del, get, mergePatch, post } from "../call.ts";
+import { unique, type Case, type Subject } from "../fixture.ts";
 import { deployment } from "../fixtures.ts";
 import { dig, names } from "../object.ts";
-import { unique, type Case, type Subject } from "../world.ts";
 
 interface Row {
   readonly kind: string;
@@ -75,27 +75,29 @@ const rows: readonly Row[] = [
 
 const stored = ({ kind, apiVersion, plural, cluster, body }: Row): [string, Case] => [
   `a ${kind} is made, read, listed and removed`,
-  async (world) => {
+  async (fixture) => {
     const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-    const collection = cluster === true ? `${root}/${plural}` : `${root}/namespaces/${world.namespace}/${plural}`;
+    const collection = cluster === true ? `${root}/${plural}` : `${root}/namespaces/${fixture.namespace}/${plural}`;
     const name = unique("a");
-    const made = await world.lend(collection, {
+    const made = await fixture.lend(collection, {
       apiVersion,
       kind,
-      metadata: { name, labels: { owner: world.namespace } },
+      metadata: { name, labels: { owner: fixture.namespace } },
       ...body,
     });
     expect(made).toMatchObject({ kind, apiVersion, ...body });
-    expect(await world.api.done(get(`${collection}/${name}`))).toMatchObject({ metadata: { uid: made.metadata.uid } });
-    const labelSelector = `owner=${world.namespace}`;
-    const list = await world.api.list(collection, { labelSelector });
+    expect(await fixture.api.done(get(`${collection}/${name}`))).toMatchObject({
+      metadata: { uid: made.metadata.uid },
+    });
+    const labelSelector = `owner=${fixture.namespace}`;
+    const list = await fixture.api.list(collection, { labelSelector });
     expect([list.kind, names(list)]).toEqual([`${kind}List`, [name]]);
-    const changed = await world.api.done(
+    const changed = await fixture.api.done(
       mergePatch(`${collection}/${name}`, { metadata: { annotations: { x: "y" } } }),
     );
     expect(changed.metadata.annotations).toMatchObject({ x: "y" });
-    await world.api.done(del(`${collection}/${name}`));
-    expect(names(await world.api.list(collection, { labelSelector }))).toEqual([]);
+    await fixture.api.done(del(`${collection}/${name}`));
+    expect(names(await fixture.api.list(collection, { labelSelector }))).toEqual([]);
   },
 ];
 
@@ -103,10 +105,10 @@ export const chart: Subject = {
   name: "the kinds of a chart",
   cases: {
     ...Object.fromEntries(rows.map(stored)),
-    "a deployment gets its defaults": async (world) => {
+    "a deployment gets its defaults": async (fixture) => {
       const { spec: full } = deployment("a");
       const { replicas: _default, ...spec } = full;
-      expect((await world.make("deployments", { metadata: { name: "a" }, spec }))["spec"]).toMatchObject({
+      expect((await fixture.make("deployments", { metadata: { name: "a" }, spec }))["spec"]).toMatchObject({
         replicas: 1,
         revisionHistoryLimit: 10,
         progressDeadlineSeconds: 600,
@@ -114,33 +116,33 @@ export const chart: Subject = {
         template: { spec: { restartPolicy: "Always", terminationGracePeriodSeconds: 30 } },
       });
     },
-    "a deployment's selector selects its template": async (world) => {
+    "a deployment's selector selects its template": async (fixture) => {
       const body = deployment("a");
       const spec = { ...body.spec, selector: { matchLabels: { app: "other" } } };
-      const status = await world.api.refused(post(world.at("deployments"), { ...body, spec }), 422, "Invalid");
+      const status = await fixture.api.refused(post(fixture.at("deployments"), { ...body, spec }), 422, "Invalid");
       expect(status.details?.causes?.map(({ field }) => field)).toContain("spec.template.metadata.labels");
     },
-    "a deployment's selector cannot be changed": async (world) => {
-      await world.make("deployments", deployment("a"));
+    "a deployment's selector cannot be changed": async (fixture) => {
+      await fixture.make("deployments", deployment("a"));
       const labels = { app: "b" };
       const patch = { spec: { selector: { matchLabels: labels }, template: { metadata: { labels } } } };
-      const status = await world.api.refused(mergePatch(world.at("deployments", "a"), patch), 422, "Invalid");
+      const status = await fixture.api.refused(mergePatch(fixture.at("deployments", "a"), patch), 422, "Invalid");
       expect(status.details?.causes?.[0]).toMatchObject({ field: "spec.selector" });
     },
-    "a deployment's status is written apart": async (world) => {
-      await world.make("deployments", deployment("a"));
-      const call = mergePatch(world.at("deployments", "a", "status"), {
+    "a deployment's status is written apart": async (fixture) => {
+      await fixture.make("deployments", deployment("a"));
+      const call = mergePatch(fixture.at("deployments", "a", "status"), {
         spec: { replicas: 9 },
         status: { readyReplicas: 0, replicas: 1 },
       });
-      const after = await world.api.done(call);
+      const after = await fixture.api.done(call);
       expect([dig(after, "spec", "replicas"), dig(after, "status", "replicas")]).toEqual([1, 1]);
     },
-    "what a role binding refers to cannot be changed": async (world) => {
+    "what a role binding refers to cannot be changed": async (fixture) => {
       const body = { metadata: { name: "a" }, roleRef: roleRef("Role"), subjects: [] };
-      const path = `/apis/${rbac}/namespaces/${world.namespace}/rolebindings`;
-      await world.api.done(post(path, body));
-      await world.api.refused(mergePatch(`${path}/a`, { roleRef: { name: "other" } }), 422, "Invalid");
+      const path = `/apis/${rbac}/namespaces/${fixture.namespace}/rolebindings`;
+      await fixture.api.done(post(path, body));
+      await fixture.api.refused(mergePatch(`${path}/a`, { roleRef: { name: "other" } }), 422, "Invalid");
     },
   },
 };

@@ -3,8 +3,8 @@ import { expect } from "vitest";
 
 import { apply, get, jsonPatch, mergePatch, post } from "../call.ts";
 import { widgets } from "../crd.ts";
+import type { Subject } from "../fixture.ts";
 import { until } from "../until.ts";
-import type { Subject } from "../world.ts";
 
 const nested = {
   type: "object",
@@ -25,80 +25,82 @@ const nested = {
 export const defaulting: Subject = {
   name: "defaulting",
   cases: {
-    "an absent field gets its default": async (world) => {
-      const w = await widgets(world, { spec: nested });
-      const made = await world.api.done(post(w.at(), w.body("a", { spec: {} })));
+    "an absent field gets its default": async (fixture) => {
+      const w = await widgets(fixture, { spec: nested });
+      const made = await fixture.api.done(post(w.at(), w.body("a", { spec: {} })));
       expect(made["spec"]).toEqual({ size: 3, maybe: "there", never: "there" });
     },
-    "a default of an object lets the defaults below it happen": async (world) => {
-      const w = await widgets(world, { spec: nested });
-      expect((await world.api.done(post(w.at(), w.body("a"))))["spec"]).toMatchObject({ size: 3 });
+    "a default of an object lets the defaults below it happen": async (fixture) => {
+      const w = await widgets(fixture, { spec: nested });
+      expect((await fixture.api.done(post(w.at(), w.body("a"))))["spec"]).toMatchObject({ size: 3 });
     },
-    "an absent object without a default gets none of the defaults below it": async (world) => {
-      const w = await widgets(world, { spec: nested });
-      expect((await world.api.done(post(w.at(), w.body("a", { spec: {} }))))["spec"]).not.toHaveProperty("inner");
-      const made = await world.api.done(post(w.at(), w.body("b", { spec: { inner: {} } })));
+    "an absent object without a default gets none of the defaults below it": async (fixture) => {
+      const w = await widgets(fixture, { spec: nested });
+      expect((await fixture.api.done(post(w.at(), w.body("a", { spec: {} }))))["spec"]).not.toHaveProperty("inner");
+      const made = await fixture.api.done(post(w.at(), w.body("b", { spec: { inner: {} } })));
       expect(made["spec"]).toMatchObject({ inner: { on: true } });
     },
-    "the elements of lists and maps get their defaults": async (world) => {
-      const w = await widgets(world, { spec: nested });
+    "the elements of lists and maps get their defaults": async (fixture) => {
+      const w = await widgets(fixture, { spec: nested });
       const spec = { list: [{}, { port: 53 }], map: { k: {} } };
-      expect((await world.api.done(post(w.at(), w.body("a", { spec }))))["spec"]).toMatchObject({
+      expect((await fixture.api.done(post(w.at(), w.body("a", { spec }))))["spec"]).toMatchObject({
         list: [{ port: 80 }, { port: 53 }],
         map: { k: { y: "v" } },
       });
     },
-    "a value that is there is kept": async (world) => {
-      const w = await widgets(world, { spec: nested });
+    "a value that is there is kept": async (fixture) => {
+      const w = await widgets(fixture, { spec: nested });
       const spec = { size: 0, never: "" };
-      expect((await world.api.done(post(w.at(), w.body("a", { spec }))))["spec"]).toMatchObject(spec);
+      expect((await fixture.api.done(post(w.at(), w.body("a", { spec }))))["spec"]).toMatchObject(spec);
     },
-    "null is kept where it is allowed, and replaced by the default where it is not": async (world) => {
-      const w = await widgets(world, { spec: nested });
-      const made = await world.api.done(post(w.at(), w.body("a", { spec: { maybe: null, never: null } })));
+    "null is kept where it is allowed, and replaced by the default where it is not": async (fixture) => {
+      const w = await widgets(fixture, { spec: nested });
+      const made = await fixture.api.done(post(w.at(), w.body("a", { spec: { maybe: null, never: null } })));
       expect(made["spec"]).toMatchObject({ maybe: null, never: "there" });
     },
-    "a field that is patched away gets its default again": async (world) => {
-      const w = await widgets(world, { spec: nested });
-      await world.api.done(post(w.at(), w.body("a", { spec: { size: 9 } })));
-      expect((await world.api.done(mergePatch(w.at("a"), { spec: { size: null } })))["spec"]).toMatchObject({
+    "a field that is patched away gets its default again": async (fixture) => {
+      const w = await widgets(fixture, { spec: nested });
+      await fixture.api.done(post(w.at(), w.body("a", { spec: { size: 9 } })));
+      expect((await fixture.api.done(mergePatch(w.at("a"), { spec: { size: null } })))["spec"]).toMatchObject({
         size: 3,
       });
     },
-    "a default that came later is seen when an old object is read": async (world) => {
-      const w = await widgets(world, { spec: { type: "object", properties: { x: { type: "string" } } } });
-      await world.api.done(post(w.at(), w.body("old", { spec: {} })));
+    "a default that came later is seen when an old object is read": async (fixture) => {
+      const w = await widgets(fixture, { spec: { type: "object", properties: { x: { type: "string" } } } });
+      await fixture.api.done(post(w.at(), w.body("old", { spec: {} })));
       const path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/x/default";
       const headers = { "content-type": "application/json-patch+json" };
-      await world.api.done({
+      await fixture.api.done({
         method: "PATCH",
         path: w.definitionPath,
         headers,
         body: [{ op: "add", path, value: "late" }],
       });
       const seen = await until("the default is seen", async () => {
-        const { spec } = (await world.api.done(get(w.at("old")))) as { spec?: { x?: string } };
+        const { spec } = (await fixture.api.done(get(w.at("old")))) as { spec?: { x?: string } };
         return spec?.x;
       });
       expect(seen).toBe("late");
-      expect((await world.api.list(w.at())).items[0]?.["spec"]).toEqual({ x: "late" });
+      expect((await fixture.api.list(w.at())).items[0]?.["spec"]).toEqual({ x: "late" });
     },
-    "defaults belong to no applier": async (world) => {
-      const w = await widgets(world, { spec: nested });
-      const made = await world.api.done(apply(w.at("a"), w.body("a", { spec: { size: 1 } }), { fieldManager: "one" }));
+    "defaults belong to no applier": async (fixture) => {
+      const w = await widgets(fixture, { spec: nested });
+      const made = await fixture.api.done(
+        apply(w.at("a"), w.body("a", { spec: { size: 1 } }), { fieldManager: "one" }),
+      );
       expect(made.metadata.managedFields?.[0]?.fieldsV1).toEqual({ "f:spec": { "f:size": {} } });
-      const after = await world.api.done(
+      const after = await fixture.api.done(
         apply(w.at("a"), w.body("a", { spec: { never: "mine" } }), { fieldManager: "two" }),
       );
       expect(after["spec"]).toMatchObject({ size: 1, never: "mine" });
     },
-    "a null where none is allowed is dropped, wherever it stands": async (world) => {
+    "a null where none is allowed is dropped, wherever it stands": async (fixture) => {
       const string = { type: "string" };
       const map = { type: "object", additionalProperties: string };
       const list = { type: "array", items: { type: "object", properties: { word: string } } };
-      const w = await widgets(world, { spec: { type: "object", properties: { map, list, word: string } } });
-      await world.api.done(post(w.at(), w.body("a", { spec: { map: { l: "v" }, list: [{ word: null }] } })));
-      const patched = (...operations: object[]) => world.api.done(jsonPatch(w.at("a"), operations));
+      const w = await widgets(fixture, { spec: { type: "object", properties: { map, list, word: string } } });
+      await fixture.api.done(post(w.at(), w.body("a", { spec: { map: { l: "v" }, list: [{ word: null }] } })));
+      const patched = (...operations: object[]) => fixture.api.done(jsonPatch(w.at("a"), operations));
       const after = await patched({ op: "add", path: "/spec/map/k", value: null });
       expect(after["spec"]).toEqual({ map: { l: "v" }, list: [{}] });
       expect(await patched({ op: "add", path: "/spec", value: null })).not.toHaveProperty("spec");

@@ -3,8 +3,8 @@ import { expect } from "vitest";
 
 import { accepting, get } from "../call.ts";
 import { widgets } from "../crd.ts";
+import type { Subject, Fixture } from "../fixture.ts";
 import { until } from "../until.ts";
-import type { Subject, World } from "../world.ts";
 
 interface Resource {
   readonly name: string;
@@ -18,8 +18,8 @@ interface Groups {
   readonly groups: readonly { readonly name: string; readonly preferredVersion: { readonly version: string } }[];
 }
 
-const resources = async (world: World, path: string) =>
-  (await world.api.done<{ resources: readonly Resource[] }>(get(path))).resources;
+const resources = async (fixture: Fixture, path: string) =>
+  (await fixture.api.done<{ resources: readonly Resource[] }>(get(path))).resources;
 
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 interface Aggregated {
@@ -40,24 +40,24 @@ interface Aggregated {
 export const discovery: Subject = {
   name: "discovery",
   cases: {
-    "/version tells the version": async (world) => {
-      expect(await world.api.done(get("/version"))).toMatchObject({
+    "/version tells the version": async (fixture) => {
+      expect(await fixture.api.done(get("/version"))).toMatchObject({
         major: "1",
         minor: expect.stringMatching(/^\d+$/),
         gitVersion: expect.stringMatching(/^v1\.\d+\.\d+/),
       });
     },
-    "/healthz, /livez and /readyz say ok": async (world) => {
+    "/healthz, /livez and /readyz say ok": async (fixture) => {
       for (const path of ["/healthz", "/livez", "/readyz"]) {
-        const reply = await world.api.send(get(path));
+        const reply = await fixture.api.send(get(path));
         expect([path, reply.status, reply.text]).toEqual([path, 200, "ok"]);
       }
     },
-    "/api lists the versions of the core group": async (world) => {
-      expect(await world.api.done(get("/api"))).toMatchObject({ kind: "APIVersions", versions: ["v1"] });
+    "/api lists the versions of the core group": async (fixture) => {
+      expect(await fixture.api.done(get("/api"))).toMatchObject({ kind: "APIVersions", versions: ["v1"] });
     },
-    "/apis lists the groups": async (world) => {
-      const { groups } = await world.api.done<Groups>(get("/apis"));
+    "/apis lists the groups": async (fixture) => {
+      const { groups } = await fixture.api.done<Groups>(get("/apis"));
       expect(groups.map(({ name }) => name)).toEqual(
         expect.arrayContaining([
           "apiextensions.k8s.io",
@@ -71,17 +71,17 @@ export const discovery: Subject = {
         version: "v1",
       });
     },
-    "/apis/GROUP tells the versions of one group": async (world) => {
-      expect(await world.api.done(get("/apis/coordination.k8s.io"))).toMatchObject({
+    "/apis/GROUP tells the versions of one group": async (fixture) => {
+      expect(await fixture.api.done(get("/apis/coordination.k8s.io"))).toMatchObject({
         kind: "APIGroup",
         name: "coordination.k8s.io",
         versions: expect.arrayContaining([{ groupVersion: "coordination.k8s.io/v1", version: "v1" }]),
       });
     },
-    "a version lists its resources with scope, verbs and short names": async (world) => {
-      const list = await world.api.done<{ kind: string; groupVersion: string }>(get("/api/v1"));
+    "a version lists its resources with scope, verbs and short names": async (fixture) => {
+      const list = await fixture.api.done<{ kind: string; groupVersion: string }>(get("/api/v1"));
       expect(list).toMatchObject({ kind: "APIResourceList", groupVersion: "v1" });
-      const all = await resources(world, "/api/v1");
+      const all = await resources(fixture, "/api/v1");
       const pods = all.find(({ name }) => name === "pods");
       expect(pods).toMatchObject({ kind: "Pod", namespaced: true, shortNames: ["po"] });
       expect([...(pods?.verbs ?? [])].sort()).toEqual([
@@ -96,59 +96,59 @@ export const discovery: Subject = {
       ]);
       expect(all.find(({ name }) => name === "nodes")).toMatchObject({ kind: "Node", namespaced: false });
     },
-    "subresources are listed by their path": async (world) => {
-      const all = (await resources(world, "/api/v1")).map(({ name }) => name);
+    "subresources are listed by their path": async (fixture) => {
+      const all = (await resources(fixture, "/api/v1")).map(({ name }) => name);
       expect(all).toEqual(
         expect.arrayContaining(["pods/status", "pods/binding", "nodes/status", "namespaces/finalize"]),
       );
     },
-    "the kinds that Holdfast needs are there": async (world) => {
-      const core = (await resources(world, "/api/v1")).map(({ name }) => name);
+    "the kinds that Holdfast needs are there": async (fixture) => {
+      const core = (await resources(fixture, "/api/v1")).map(({ name }) => name);
       expect(core).toEqual(
         expect.arrayContaining(["namespaces", "nodes", "pods", "events", "configmaps", "secrets", "serviceaccounts"]),
       );
-      const leases = (await resources(world, "/apis/coordination.k8s.io/v1")).map(({ name }) => name);
+      const leases = (await resources(fixture, "/apis/coordination.k8s.io/v1")).map(({ name }) => name);
       expect(leases).toContain("leases");
-      const hooks = (await resources(world, "/apis/admissionregistration.k8s.io/v1")).map(({ name }) => name);
+      const hooks = (await resources(fixture, "/apis/admissionregistration.k8s.io/v1")).map(({ name }) => name);
       expect(hooks).toEqual(
         expect.arrayContaining(["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]),
       );
     },
-    "a group that does not exist is not found": async (world) => {
-      expect((await world.api.send(get("/apis/nobody.test"))).status).toBe(404);
-      expect((await world.api.send(get("/apis/nobody.test/v1/things"))).status).toBe(404);
+    "a group that does not exist is not found": async (fixture) => {
+      expect((await fixture.api.send(get("/apis/nobody.test"))).status).toBe(404);
+      expect((await fixture.api.send(get("/apis/nobody.test/v1/things"))).status).toBe(404);
     },
-    "aggregated discovery tells everything at once": async (world) => {
-      const core = await world.api.done<Aggregated>(accepting(get("/api"), aggregated));
+    "aggregated discovery tells everything at once": async (fixture) => {
+      const core = await fixture.api.done<Aggregated>(accepting(get("/api"), aggregated));
       expect(core.kind).toBe("APIGroupDiscoveryList");
       const pods = core.items[0]?.versions[0]?.resources.find(({ resource }) => resource === "pods");
       expect(pods).toMatchObject({ scope: "Namespaced", singularResource: "pod", responseKind: { kind: "Pod" } });
       expect(pods?.subresources?.map(({ subresource }) => subresource)).toEqual(
         expect.arrayContaining(["status", "binding"]),
       );
-      const rest = await world.api.done<Aggregated>(accepting(get("/apis"), aggregated));
+      const rest = await fixture.api.done<Aggregated>(accepting(get("/apis"), aggregated));
       expect(rest.items.map(({ metadata }) => metadata.name)).toEqual(
         expect.arrayContaining(["apps", "coordination.k8s.io"]),
       );
     },
-    "aggregated discovery falls back to the plain form": async (world) => {
-      const reply = await world.api.send(accepting(get("/apis"), `${aggregated},application/json`));
+    "aggregated discovery falls back to the plain form": async (fixture) => {
+      const reply = await fixture.api.send(accepting(get("/apis"), `${aggregated},application/json`));
       expect(reply.headers["content-type"]).toContain("as=APIGroupDiscoveryList");
-      const plain = await world.api.send(get("/apis"));
+      const plain = await fixture.api.send(get("/apis"));
       expect(plain.headers["content-type"]).toBe("application/json");
     },
-    "a custom resource appears in discovery, plain and aggregated, and leaves it": async (world) => {
-      const w = await widgets(world, { subresources: { status: {} } });
+    "a custom resource appears in discovery, plain and aggregated, and leaves it": async (fixture) => {
+      const w = await widgets(fixture, { subresources: { status: {} } });
       const listed = async () =>
-        (await world.api.done<Groups>(get("/apis"))).groups.some(({ name }) => name === w.group);
+        (await fixture.api.done<Groups>(get("/apis"))).groups.some(({ name }) => name === w.group);
       await until("the group is listed", listed);
-      const all = (await resources(world, `/apis/${w.group}/v1`)).map(({ name }) => name);
+      const all = (await resources(fixture, `/apis/${w.group}/v1`)).map(({ name }) => name);
       expect(all).toEqual(["widgets", "widgets/status"]);
       await until("the group is in aggregated discovery", async () => {
-        const { items } = await world.api.done<Aggregated>(accepting(get("/apis"), aggregated));
+        const { items } = await fixture.api.done<Aggregated>(accepting(get("/apis"), aggregated));
         return items.some(({ metadata }) => metadata.name === w.group);
       });
-      await world.api.done({ method: "DELETE", path: w.definitionPath });
+      await fixture.api.done({ method: "DELETE", path: w.definitionPath });
       await until("the group is no longer listed", async () => !(await listed()));
     },
   },

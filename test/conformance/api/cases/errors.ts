@@ -3,77 +3,77 @@ import { expect } from "vitest";
 
 import { get, post, type Call } from "../call.ts";
 import { widgets } from "../crd.ts";
+import type { Subject } from "../fixture.ts";
 import { configMap } from "../fixtures.ts";
-import type { Subject } from "../world.ts";
 
 const json = { "content-type": "application/json" };
 
 export const errors: Subject = {
   name: "errors and Status objects",
   cases: {
-    "an object that is absent is named in the details": async (world) => {
-      const status = await world.api.refused(get(world.at("leases", "nobody")), 404, "NotFound");
+    "an object that is absent is named in the details": async (fixture) => {
+      const status = await fixture.api.refused(get(fixture.at("leases", "nobody")), 404, "NotFound");
       expect(status.message).toBe('leases.coordination.k8s.io "nobody" not found');
       expect(status.details).toEqual({ name: "nobody", group: "coordination.k8s.io", kind: "leases" });
       expect(status).toMatchObject({ metadata: {} });
     },
-    "a custom resource that is absent is named by its plural and group": async (world) => {
-      const w = await widgets(world);
-      const status = await world.api.refused(get(w.at("nobody")), 404, "NotFound");
+    "a custom resource that is absent is named by its plural and group": async (fixture) => {
+      const w = await widgets(fixture);
+      const status = await fixture.api.refused(get(w.at("nobody")), 404, "NotFound");
       expect(status.details).toEqual({ name: "nobody", group: w.group, kind: "widgets" });
     },
-    "a resource that does not exist is NotFound": async (world) => {
-      const status = await world.api.refused(get(world.at("things")), 404, "NotFound");
+    "a resource that does not exist is NotFound": async (fixture) => {
+      const status = await fixture.api.refused(get(fixture.at("things")), 404, "NotFound");
       expect(status.message).toBe("the server could not find the requested resource");
     },
-    "a path outside the API is not found": async (world) => {
-      expect((await world.api.send(get("/nothing/here"))).status).toBe(404);
+    "a path outside the API is not found": async (fixture) => {
+      expect((await fixture.api.send(get("/nothing/here"))).status).toBe(404);
     },
-    "a method that a resource does not have is MethodNotAllowed": async (world) => {
-      const put: Call = { method: "PUT", path: world.at("configmaps"), headers: json, body: configMap("a") };
-      await world.api.refused(put, 405, "MethodNotAllowed");
-      const onObject = post(world.at("configmaps", "a"), configMap("a"));
-      await world.api.refused(onObject, 405, "MethodNotAllowed");
+    "a method that a resource does not have is MethodNotAllowed": async (fixture) => {
+      const put: Call = { method: "PUT", path: fixture.at("configmaps"), headers: json, body: configMap("a") };
+      await fixture.api.refused(put, 405, "MethodNotAllowed");
+      const onObject = post(fixture.at("configmaps", "a"), configMap("a"));
+      await fixture.api.refused(onObject, 405, "MethodNotAllowed");
     },
-    "a body that is no JSON creates nothing and is a bad request": async (world) => {
-      await world.api.refused(post(world.at("configmaps"), "{not json"), 400, "BadRequest");
+    "a body that is no JSON creates nothing and is a bad request": async (fixture) => {
+      await fixture.api.refused(post(fixture.at("configmaps"), "{not json"), 400, "BadRequest");
     },
-    "an empty body is a bad request": async (world) => {
-      await world.api.refused(post(world.at("configmaps"), ""), 400, "BadRequest");
+    "an empty body is a bad request": async (fixture) => {
+      await fixture.api.refused(post(fixture.at("configmaps"), ""), 400, "BadRequest");
     },
-    "a field of a wrong type is a bad request": async (world) => {
-      const status = await world.api.refused(
-        post(world.at("configmaps"), { metadata: { name: "a" }, data: "text" }),
+    "a field of a wrong type is a bad request": async (fixture) => {
+      const status = await fixture.api.refused(
+        post(fixture.at("configmaps"), { metadata: { name: "a" }, data: "text" }),
         400,
         "BadRequest",
       );
       expect(status.message).toContain("ConfigMap");
     },
-    "a body of an unknown type is 415": async (world) => {
-      const call = { ...post(world.at("configmaps"), "name: a"), headers: { "content-type": "text/csv" } };
-      await world.api.refused(call, 415, "UnsupportedMediaType");
+    "a body of an unknown type is 415": async (fixture) => {
+      const call = { ...post(fixture.at("configmaps"), "name: a"), headers: { "content-type": "text/csv" } };
+      await fixture.api.refused(call, 415, "UnsupportedMediaType");
     },
-    "a body in YAML is taken": async (world) => {
+    "a body in YAML is taken": async (fixture) => {
       const body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n";
-      const reply = await world.api.send({
-        ...post(world.at("configmaps"), body),
+      const reply = await fixture.api.send({
+        ...post(fixture.at("configmaps"), body),
         headers: { "content-type": "application/yaml" },
       });
       expect(reply.status).toBe(201);
       expect(reply.body).toMatchObject({ data: { k: "v" } });
     },
-    "an object is answered in YAML when asked for": async (world) => {
-      await world.make("configmaps", configMap("a", { k: "v" }));
-      const reply = await world.api.send({
-        ...get(world.at("configmaps", "a")),
+    "an object is answered in YAML when asked for": async (fixture) => {
+      await fixture.make("configmaps", configMap("a", { k: "v" }));
+      const reply = await fixture.api.send({
+        ...get(fixture.at("configmaps", "a")),
         headers: { accept: "application/yaml" },
       });
       expect(reply.headers["content-type"]).toBe("application/yaml");
       expect(reply.text).toContain("kind: ConfigMap");
     },
-    "causes name reason, field and message": async (world) => {
-      const status = await world.api.refused(
-        post(world.at("configmaps"), configMap("a", { "bad key": "v" })),
+    "causes name reason, field and message": async (fixture) => {
+      const status = await fixture.api.refused(
+        post(fixture.at("configmaps"), configMap("a", { "bad key": "v" })),
         422,
         "Invalid",
       );
@@ -85,11 +85,11 @@ export const errors: Subject = {
         message: expect.stringContaining('Invalid value: "bad key"'),
       });
     },
-    "a query parameter that is no number is a bad request": async (world) => {
-      await world.api.refused(get(world.at("configmaps"), { limit: "many" }), 400, "BadRequest");
+    "a query parameter that is no number is a bad request": async (fixture) => {
+      await fixture.api.refused(get(fixture.at("configmaps"), { limit: "many" }), 400, "BadRequest");
     },
-    "errors are JSON whatever their cause": async (world) => {
-      const reply = await world.api.send(get(world.at("configmaps", "nobody")));
+    "errors are JSON whatever their cause": async (fixture) => {
+      const reply = await fixture.api.send(get(fixture.at("configmaps", "nobody")));
       expect(reply.headers["content-type"]).toBe("application/json");
     },
   },

@@ -3,9 +3,9 @@ import { expect } from "vitest";
 
 import { get } from "../call.ts";
 import { widgets } from "../crd.ts";
+import type { Subject, Fixture } from "../fixture.ts";
 import { dig } from "../object.ts";
 import { until } from "../until.ts";
-import type { Subject, World } from "../world.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 interface V2 {
@@ -28,19 +28,19 @@ const gvkOf = (schema: Schema) =>
 const byKind = (schemas: Readonly<Record<string, Schema>>, group: string, kind: string) =>
   Object.values(schemas).find((schema) => gvkOf(schema).some((gvk) => gvk.group === group && gvk.kind === kind));
 
-async function document(world: World, key: string): Promise<V3> {
-  const { paths } = await world.api.done<Index>(get("/openapi/v3"));
+async function document(fixture: Fixture, key: string): Promise<V3> {
+  const { paths } = await fixture.api.done<Index>(get("/openapi/v3"));
   const { serverRelativeURL } = paths[key] ?? { serverRelativeURL: "" };
   expect(serverRelativeURL).toMatch(/^\/openapi\/v3\/.+\?hash=/);
   const url = new URL(serverRelativeURL, "https://server");
-  return world.api.done<V3>(get(url.pathname, Object.fromEntries(url.searchParams)));
+  return fixture.api.done<V3>(get(url.pathname, Object.fromEntries(url.searchParams)));
 }
 
 export const openApi: Subject = {
   name: "OpenAPI",
   cases: {
-    "v2 is served with a definition for every kind": async (world) => {
-      const spec = await world.api.done<V2>(get("/openapi/v2"));
+    "v2 is served with a definition for every kind": async (fixture) => {
+      const spec = await fixture.api.done<V2>(get("/openapi/v2"));
       expect(spec.swagger).toBe("2.0");
       for (const [group, kind] of [
         ["", "Pod"],
@@ -54,14 +54,14 @@ export const openApi: Subject = {
       }
       expect(spec.paths).toHaveProperty("/api/v1/namespaces/{namespace}/configmaps");
     },
-    "v3 lists its documents, one per group and version": async (world) => {
-      const { paths } = await world.api.done<Index>(get("/openapi/v3"));
+    "v3 lists its documents, one per group and version": async (fixture) => {
+      const { paths } = await fixture.api.done<Index>(get("/openapi/v3"));
       expect(Object.keys(paths)).toEqual(
         expect.arrayContaining(["api/v1", "apis/coordination.k8s.io/v1", "apis/apps/v1"]),
       );
     },
-    "v3 describes a kind field by field": async (world) => {
-      const spec = await document(world, "api/v1");
+    "v3 describes a kind field by field": async (fixture) => {
+      const spec = await document(fixture, "api/v1");
       expect(spec.openapi).toMatch(/^3\.0/);
       const configMap = byKind(spec.components.schemas, "", "ConfigMap");
       expect(Object.keys(configMap?.["properties"] ?? {})).toEqual(
@@ -69,38 +69,38 @@ export const openApi: Subject = {
       );
       expect(configMap?.["description"]).toEqual(expect.any(String));
     },
-    "v3 has the paths, by which kubectl explain finds a resource's kind": async (world) => {
-      const spec = await document(world, "api/v1");
+    "v3 has the paths, by which kubectl explain finds a resource's kind": async (fixture) => {
+      const spec = await document(fixture, "api/v1");
       const operation = dig(spec.paths, "/api/v1/namespaces/{namespace}/configmaps/{name}", "get");
       expect(operation).toMatchObject({
         "x-kubernetes-group-version-kind": { group: "", version: "v1", kind: "ConfigMap" },
       });
     },
-    "a custom resource is in v3 with its schema": async (world) => {
+    "a custom resource is in v3 with its schema": async (fixture) => {
       const spec = { type: "object", properties: { colour: { type: "string", description: "what it looks like" } } };
-      const w = await widgets(world, { spec });
+      const w = await widgets(fixture, { spec });
       await until("the group is in OpenAPI v3", async () => {
-        const { paths } = await world.api.done<Index>(get("/openapi/v3"));
+        const { paths } = await fixture.api.done<Index>(get("/openapi/v3"));
         return paths[`apis/${w.group}/v1`] !== undefined;
       });
-      const { components } = await document(world, `apis/${w.group}/v1`);
+      const { components } = await document(fixture, `apis/${w.group}/v1`);
       const widget = byKind(components.schemas, w.group, "Widget");
       expect(dig(widget, "properties", "spec", "properties", "colour")).toMatchObject({
         type: "string",
         description: "what it looks like",
       });
     },
-    "a custom resource is in v2 with its schema": async (world) => {
+    "a custom resource is in v2 with its schema": async (fixture) => {
       const spec = { type: "object", properties: { colour: { type: "string" } } };
-      const w = await widgets(world, { spec });
+      const w = await widgets(fixture, { spec });
       const widget = await until("the kind is in OpenAPI v2", async () => {
-        const { definitions } = await world.api.done<V2>(get("/openapi/v2"));
+        const { definitions } = await fixture.api.done<V2>(get("/openapi/v2"));
         return byKind(definitions, w.group, "Widget");
       });
       expect(dig(widget, "properties", "spec", "properties", "colour")).toMatchObject({ type: "string" });
     },
-    "keyed lists are marked, for those who merge": async (world) => {
-      const spec = await world.api.done<V2>(get("/openapi/v2"));
+    "keyed lists are marked, for those who merge": async (fixture) => {
+      const spec = await fixture.api.done<V2>(get("/openapi/v2"));
       const podSpec = Object.entries(spec.definitions).find(([name]) => name.endsWith("core.v1.PodSpec"))?.[1];
       expect(dig(podSpec, "properties", "containers")).toMatchObject({
         type: "array",

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 
 import { mergePatch, post } from "../call.ts";
 import { definition, definitions, widgets } from "../crd.ts";
-import type { Case, Subject } from "../world.ts";
+import type { Case, Subject } from "../fixture.ts";
 
 interface Row {
   readonly says: string;
@@ -132,11 +132,11 @@ const ruled = (schema: object, ...rules: readonly object[]) => ({ ...schema, "x-
 const spec = (x: object) => ({ type: "object", properties: { x } });
 
 function rowCase({ schema, rule, good, bad }: Row): Case {
-  return async (world) => {
-    const w = await widgets(world, { spec: spec(ruled(schema, { rule, message: "as agreed" })) });
-    for (const [at, x] of good.entries()) await world.api.done(post(w.at(), w.body(`good-${at}`, { spec: { x } })));
+  return async (fixture) => {
+    const w = await widgets(fixture, { spec: spec(ruled(schema, { rule, message: "as agreed" })) });
+    for (const [at, x] of good.entries()) await fixture.api.done(post(w.at(), w.body(`good-${at}`, { spec: { x } })));
     for (const [at, x] of bad.entries()) {
-      const status = await world.api.refused(post(w.at(), w.body(`bad-${at}`, { spec: { x } })), 422, "Invalid");
+      const status = await fixture.api.refused(post(w.at(), w.body(`bad-${at}`, { spec: { x } })), 422, "Invalid");
       expect(status.details?.causes?.map(({ field }) => field)).toEqual(["spec.x"]);
     }
   };
@@ -146,26 +146,26 @@ export const rules: Subject = {
   name: "rules in CEL",
   cases: {
     ...Object.fromEntries(rows.map((row) => [`a rule looks at ${row.says}`, rowCase(row)])),
-    "a broken rule is told in the words of its author": async (world) => {
+    "a broken rule is told in the words of its author": async (fixture) => {
       const rule = { rule: "self < 3", message: "x is less than three" };
-      const w = await widgets(world, { spec: spec(ruled(integer, rule)) });
-      const status = await world.api.refused(post(w.at(), w.body("a", { spec: { x: 3 } })), 422, "Invalid");
+      const w = await widgets(fixture, { spec: spec(ruled(integer, rule)) });
+      const status = await fixture.api.refused(post(w.at(), w.body("a", { spec: { x: 3 } })), 422, "Invalid");
       expect(status.message).toContain("spec.x: Invalid value: 3: x is less than three");
     },
-    "or in its own, where its author has none": async (world) => {
-      const w = await widgets(world, { spec: spec(ruled(integer, { rule: "self < 3" })) });
-      const status = await world.api.refused(post(w.at(), w.body("a", { spec: { x: 3 } })), 422, "Invalid");
+    "or in its own, where its author has none": async (fixture) => {
+      const w = await widgets(fixture, { spec: spec(ruled(integer, { rule: "self < 3" })) });
+      const status = await fixture.api.refused(post(w.at(), w.body("a", { spec: { x: 3 } })), 422, "Invalid");
       expect(status.message).toContain("failed rule: self < 3");
     },
-    "words may be worked out, and name a reason and a field": async (world) => {
+    "words may be worked out, and name a reason and a field": async (fixture) => {
       const rule = {
         rule: "!has(self.b)",
         messageExpression: "'not with ' + self.a",
         reason: "FieldValueForbidden",
         fieldPath: ".b",
       };
-      const w = await widgets(world, { spec: spec(ruled(of({ a: string, b: integer }), rule)) });
-      const status = await world.api.refused(
+      const w = await widgets(fixture, { spec: spec(ruled(of({ a: string, b: integer }), rule)) });
+      const status = await fixture.api.refused(
         post(w.at(), w.body("a", { spec: { x: { a: "seven", b: 1 } } })),
         422,
         "Invalid",
@@ -173,23 +173,23 @@ export const rules: Subject = {
       expect(status.details?.causes).toMatchObject([{ field: "spec.x.b", reason: "FieldValueForbidden" }]);
       expect(status.message).toContain("not with seven");
     },
-    "every rule that is broken is told, also below": async (world) => {
+    "every rule that is broken is told, also below": async (fixture) => {
       const x = ruled(of({ a: ruled(integer, { rule: "self > 1" }) }), { rule: "self.a > 2" }, { rule: "self.a > 3" });
-      const w = await widgets(world, { spec: spec(x) });
-      const status = await world.api.refused(post(w.at(), w.body("a", { spec: { x: { a: 0 } } })), 422, "Invalid");
+      const w = await widgets(fixture, { spec: spec(x) });
+      const status = await fixture.api.refused(post(w.at(), w.body("a", { spec: { x: { a: 0 } } })), 422, "Invalid");
       expect(status.details?.causes?.map(({ field }) => field).sort()).toEqual(["spec.x", "spec.x", "spec.x.a"]);
     },
-    "a rule on what was before holds for updates only": async (world) => {
-      const w = await widgets(world, {
+    "a rule on what was before holds for updates only": async (fixture) => {
+      const w = await widgets(fixture, {
         spec: spec(ruled(integer, { rule: "self >= oldSelf", message: "never less" })),
       });
-      await world.api.done(post(w.at(), w.body("a", { spec: { x: 5 } })));
-      await world.api.done(mergePatch(w.at("a"), { spec: { x: 6 } }));
-      await world.api.refused(mergePatch(w.at("a"), { spec: { x: 5 } }), 422, "Invalid");
-      await world.api.done(mergePatch(w.at("a"), { spec: { x: null } }));
-      await world.api.done(mergePatch(w.at("a"), { spec: { x: 1 } }));
+      await fixture.api.done(post(w.at(), w.body("a", { spec: { x: 5 } })));
+      await fixture.api.done(mergePatch(w.at("a"), { spec: { x: 6 } }));
+      await fixture.api.refused(mergePatch(w.at("a"), { spec: { x: 5 } }), 422, "Invalid");
+      await fixture.api.done(mergePatch(w.at("a"), { spec: { x: null } }));
+      await fixture.api.done(mergePatch(w.at("a"), { spec: { x: 1 } }));
     },
-    "items with keys are compared with what they were": async (world) => {
+    "items with keys are compared with what they were": async (fixture) => {
       const item = ruled(
         { ...of({ name: string, port: integer }), required: ["name"] },
         { rule: "self.port == oldSelf.port" },
@@ -201,40 +201,40 @@ export const rules: Subject = {
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["name"],
       };
-      const w = await widgets(world, { spec: spec(list) });
+      const w = await widgets(fixture, { spec: spec(list) });
       const [a, b] = [
         { name: "a", port: 1 },
         { name: "b", port: 2 },
       ];
-      await world.api.done(post(w.at(), w.body("a", { spec: { x: [a] } })));
-      await world.api.done(mergePatch(w.at("a"), { spec: { x: [b, a] } }));
-      const status = await world.api.refused(
+      await fixture.api.done(post(w.at(), w.body("a", { spec: { x: [a] } })));
+      await fixture.api.done(mergePatch(w.at("a"), { spec: { x: [b, a] } }));
+      const status = await fixture.api.refused(
         mergePatch(w.at("a"), { spec: { x: [b, { ...a, port: 3 }] } }),
         422,
         "Invalid",
       );
       expect(status.details?.causes?.[0]?.field).toBe("spec.x[1]");
     },
-    "a rule of the whole sees the name": async (world) => {
+    "a rule of the whole sees the name": async (fixture) => {
       const schema = ruled(
         { type: "object", properties: { spec: { type: "object" } } },
         { rule: "self.metadata.name.startsWith('w-')" },
       );
-      const w = await widgets(world, { schema });
-      await world.api.done(post(w.at(), w.body("w-1")));
-      await world.api.refused(post(w.at(), w.body("v-1")), 422, "Invalid");
+      const w = await widgets(fixture, { schema });
+      await fixture.api.done(post(w.at(), w.body("w-1")));
+      await fixture.api.refused(post(w.at(), w.body("v-1")), 422, "Invalid");
     },
-    "what the schema itself refuses, no rule is asked about": async (world) => {
-      const w = await widgets(world, { spec: spec(ruled(integer, { rule: "self > 1" })) });
-      const status = await world.api.refused(post(w.at(), w.body("a", { spec: { x: "1" } })), 422, "Invalid");
+    "what the schema itself refuses, no rule is asked about": async (fixture) => {
+      const w = await widgets(fixture, { spec: spec(ruled(integer, { rule: "self > 1" })) });
+      const status = await fixture.api.refused(post(w.at(), w.body("a", { spec: { x: "1" } })), 422, "Invalid");
       expect(status.message).not.toContain("failed rule");
     },
     ...Object.fromEntries(
       ["self.", "self.x ==", "other > 1", "self.frobnicate()", "has(self)"].map((rule) => [
         `a definition with the rule ${JSON.stringify(rule)} is refused`,
-        async (world) => {
+        async (fixture) => {
           const body = definition({ spec: spec(ruled(of({ x: integer }), { rule })) });
-          const status = await world.api.refused(post(definitions, body), 422, "Invalid");
+          const status = await fixture.api.refused(post(definitions, body), 422, "Invalid");
           expect(status.details?.causes?.[0]?.field).toContain("x-kubernetes-validations[0].rule");
         },
       ]) satisfies [string, Case][],

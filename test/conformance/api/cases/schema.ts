@@ -3,7 +3,7 @@ import { expect } from "vitest";
 
 import { get, mergePatch, post } from "../call.ts";
 import { widgets } from "../crd.ts";
-import type { Case, Subject } from "../world.ts";
+import type { Case, Subject } from "../fixture.ts";
 
 interface Row {
   readonly says: string;
@@ -145,12 +145,12 @@ const rows: readonly Row[] = [
 /** One case per row; everything is tried as a dry run, which validates alike. */
 const keyword = ({ says, schema, good, bad, field = "spec.x" }: Row): [string, Case] => [
   `${says} is enforced`,
-  async (world) => {
-    const w = await widgets(world, { spec: { type: "object", properties: { x: schema } } });
+  async (fixture) => {
+    const w = await widgets(fixture, { spec: { type: "object", properties: { x: schema } } });
     const trial = (x: unknown) => post(w.at(), w.body("a", { spec: { x } }), { dryRun: "All" });
-    for (const value of good) await world.api.done(trial(value));
+    for (const value of good) await fixture.api.done(trial(value));
     for (const value of bad) {
-      const status = await world.api.refused(trial(value), 422, "Invalid");
+      const status = await fixture.api.refused(trial(value), 422, "Invalid");
       expect(status.details).toMatchObject({ name: "a", group: w.group, kind: "Widget" });
       if (field !== null) expect(status.details?.causes?.map((cause) => cause.field)).toContain(field);
     }
@@ -161,41 +161,47 @@ export const schemas: Subject = {
   name: "schema validation",
   cases: {
     ...Object.fromEntries(rows.map(keyword)),
-    "a patch is validated by its result": async (world) => {
-      const w = await widgets(world, { spec: { type: "object", properties: { x: { type: "integer", maximum: 3 } } } });
-      await world.api.done(post(w.at(), w.body("a", { spec: { x: 1 } })));
-      await world.api.refused(mergePatch(w.at("a"), { spec: { x: 4 } }), 422, "Invalid");
-      expect((await world.api.done(get(w.at("a"))))["spec"]).toEqual({ x: 1 });
+    "a patch is validated by its result": async (fixture) => {
+      const w = await widgets(fixture, {
+        spec: { type: "object", properties: { x: { type: "integer", maximum: 3 } } },
+      });
+      await fixture.api.done(post(w.at(), w.body("a", { spec: { x: 1 } })));
+      await fixture.api.refused(mergePatch(w.at("a"), { spec: { x: 4 } }), 422, "Invalid");
+      expect((await fixture.api.done(get(w.at("a"))))["spec"]).toEqual({ x: 1 });
     },
-    "the status is validated when it is written": async (world) => {
+    "the status is validated when it is written": async (fixture) => {
       const status = { type: "object", properties: { y: { type: "integer" } } };
-      const w = await widgets(world, { status, subresources: { status: {} } });
-      await world.api.done(post(w.at(), w.body("a")));
-      const answer = await world.api.refused(mergePatch(w.at("a", "status"), { status: { y: "one" } }), 422, "Invalid");
+      const w = await widgets(fixture, { status, subresources: { status: {} } });
+      await fixture.api.done(post(w.at(), w.body("a")));
+      const answer = await fixture.api.refused(
+        mergePatch(w.at("a", "status"), { status: { y: "one" } }),
+        422,
+        "Invalid",
+      );
       expect(answer.details?.causes?.map(({ field }) => field)).toContain("status.y");
     },
-    "the message names the object and every fault": async (world) => {
-      const w = await widgets(world, {
+    "the message names the object and every fault": async (fixture) => {
+      const w = await widgets(fixture, {
         spec: { type: "object", properties: { x: string, y: { type: "integer" } }, required: ["z"] },
       });
-      const status = await world.api.refused(post(w.at(), w.body("a", { spec: { x: 1, y: "v" } })), 422, "Invalid");
+      const status = await fixture.api.refused(post(w.at(), w.body("a", { spec: { x: 1, y: "v" } })), 422, "Invalid");
       expect(status.message).toMatch(/^Widget\.g[0-9a-f]+\.holdfast\.test "a" is invalid: \[/);
       const fields = status.details?.causes?.map(({ field }) => field) ?? [];
       expect(fields).toEqual(expect.arrayContaining(["spec.x", "spec.y", "spec.z"]));
     },
-    "the metadata of a custom resource is validated like any other": async (world) => {
-      const w = await widgets(world);
-      const status = await world.api.refused(post(w.at(), w.body("Upper")), 422, "Invalid");
+    "the metadata of a custom resource is validated like any other": async (fixture) => {
+      const w = await widgets(fixture);
+      const status = await fixture.api.refused(post(w.at(), w.body("Upper")), 422, "Invalid");
       expect(status.details?.causes?.[0]).toMatchObject({ field: "metadata.name" });
     },
-    "an element that is there three times is told of once": async (world) => {
+    "an element that is there three times is told of once": async (fixture) => {
       const items = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
       const keys = { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] };
-      const w = await widgets(world, {
+      const w = await widgets(fixture, {
         spec: { type: "object", properties: { ports: { type: "array", items, ...keys } } },
       });
       const ports = ["a", "a", "a", "b", "b"].map((name) => ({ name }));
-      const status = await world.api.refused(post(w.at(), w.body("a", { spec: { ports } })), 422, "Invalid");
+      const status = await fixture.api.refused(post(w.at(), w.body("a", { spec: { ports } })), 422, "Invalid");
       expect(status.details?.causes?.map(({ field }) => field)).toEqual(["spec.ports[1]", "spec.ports[4]"]);
     },
   },

@@ -44,7 +44,7 @@ export function map(namespace: string, name: string, value = "1"): ConfigMap {
 }
 
 /** Opened before the tests and closed after them; the getters are for inside of tests. */
-export class World {
+export class Fixture {
   #open: { readonly server: RuntimeServer; readonly connection: Connection } | undefined;
   #spaces = 0;
 

@@ -17,7 +17,7 @@ export interface Run {
   readonly ended: Promise<number | null>;
 }
 
-export class UpGround {
+export class UpFixture {
   readonly data = join(mkdtempSync(join(tmpdir(), "holdfast-up-")), "state");
   readonly kubeconfig = join(this.data, "kubeconfig");
   readonly #running = new Set<ChildProcess>();

@@ -84,7 +84,7 @@ export interface NodeOptions {
 }
 
 /** One cluster and the disks of its nodes. */
-export class KeeperRig {
+export class AgentFixture {
   readonly api: Pick<Api, "transport" | "close">;
   /** Of the test, never disturbed. */
   readonly client: KubeClient;

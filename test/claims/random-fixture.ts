@@ -22,7 +22,7 @@ import { install } from "./kubevirt/crds.ts";
 import { Kubevirt } from "./kubevirt/kubevirt.ts";
 import { addNode, removeNode, setReady } from "./kubevirt/nodes.ts";
 import { Leader } from "./leader.ts";
-import { WorldNodes } from "./random-nodes.ts";
+import { FixtureNodes } from "./random-nodes.ts";
 import type { Chance } from "./random-source.ts";
 import { disturbed, type Weather } from "./random-watches.ts";
 
@@ -62,7 +62,7 @@ export interface Definition {
   readonly network: string;
 }
 
-export interface WorldOptions {
+export interface FixtureOptions {
   readonly transport: Transport;
   /** The way of one of its parts to the server. Default: the transport itself. */
   readonly lineOf?: (who: string) => Transport;
@@ -73,19 +73,19 @@ export interface WorldOptions {
   readonly number: number;
 }
 
-export class RandomWorld {
+export class RandomFixture {
   readonly admin: KubeClient;
-  readonly nodes = new WorldNodes();
+  readonly nodes = new FixtureNodes();
   readonly kubevirt: Kubevirt;
   readonly weather: Weather = { breakPercent: 0, delayMs: 0 };
   readonly definitions: Definition[] = [];
   record!: CheckerRecord;
   leader: Leader | undefined;
-  readonly #options: WorldOptions;
+  readonly #options: FixtureOptions;
   readonly #chance: Chance;
   #beating: NodeJS.Timeout | undefined;
 
-  private constructor(options: WorldOptions) {
+  private constructor(options: FixtureOptions) {
     this.#options = options;
     this.#chance = options.chance.branch();
     this.admin = new KubeClient({ transport: this.#lineOf("users") });
@@ -104,18 +104,18 @@ export class RandomWorld {
     });
   }
 
-  static async open(options: WorldOptions): Promise<RandomWorld> {
-    const world = new RandomWorld(options);
+  static async open(options: FixtureOptions): Promise<RandomFixture> {
+    const fixture = new RandomFixture(options);
     const { name } = options;
-    for (const each of world.namespaces) await world.admin.create(namespaces, { metadata: { name: each } });
-    await world.#define();
-    for (const each of ["n1", "n2", "n3"]) await addNode(world.admin, `${name}-${each}`);
-    world.lead();
-    await world.#led();
-    for (const each of ["n1", "n2", "n3"]) await world.nodes.join(`${name}-${each}`, world.#line(each));
-    world.#beating = setInterval(() => void world.#beat(), beatMs);
-    world.record = await CheckerRecord.start(new KubeClient({ transport: options.transport }));
-    return world;
+    for (const each of fixture.namespaces) await fixture.admin.create(namespaces, { metadata: { name: each } });
+    await fixture.#define();
+    for (const each of ["n1", "n2", "n3"]) await addNode(fixture.admin, `${name}-${each}`);
+    fixture.lead();
+    await fixture.#led();
+    for (const each of ["n1", "n2", "n3"]) await fixture.nodes.join(`${name}-${each}`, fixture.#line(each));
+    fixture.#beating = setInterval(() => void fixture.#beat(), beatMs);
+    fixture.record = await CheckerRecord.start(new KubeClient({ transport: options.transport }));
+    return fixture;
   }
 
   get namespaces(): readonly string[] {

@@ -17,24 +17,24 @@ import { type Ask, ask, askRaw, type Told } from "./shim.ts";
 /** Its sandboxes are none of this kernel: who tests the fence brings one. */
 const { fencing: _fencing, ...machine } = realMachine;
 
-export interface RigOptions extends Partial<DaemonOptions> {
+export interface DaemonFixtureOptions extends Partial<DaemonOptions> {
   readonly transport: Transport;
   readonly log?: Log;
 }
 
-export class Rig implements AsyncDisposable {
+export class DaemonFixture implements AsyncDisposable {
   readonly folder: string;
   readonly socket: string;
   readonly client: KubeClient;
   readonly registry = new Registry();
   /** Calls to the API server, as `POST 201`. Watches are not among them until they end. */
   readonly calls: string[] = [];
-  readonly #options: RigOptions;
+  readonly #options: DaemonFixtureOptions;
   readonly #metrics = new NodeMetrics(this.registry);
   #stop = new AbortController();
   #ended: Promise<void> = Promise.resolve();
 
-  constructor(options: RigOptions) {
+  constructor(options: DaemonFixtureOptions) {
     this.#options = options;
     this.folder = mkdtempSync(join(tmpdir(), "holdfast-node-"));
     this.socket = join(this.folder, "run", "cni.sock");
@@ -45,10 +45,10 @@ export class Rig implements AsyncDisposable {
     });
   }
 
-  static async start(options: RigOptions): Promise<Rig> {
-    const rig = new Rig(options);
-    await rig.start();
-    return rig;
+  static async start(options: DaemonFixtureOptions): Promise<DaemonFixture> {
+    const daemonFixture = new DaemonFixture(options);
+    await daemonFixture.start();
+    return daemonFixture;
   }
 
   async start(): Promise<void> {

@@ -12,7 +12,7 @@ import { KubeClient } from "../../../src/kube/rest.ts";
 import type { Transport } from "../../../src/kube/transport/transport.ts";
 import { haste, hastened } from "../../haste.ts";
 import { until } from "../../lab/wait.ts";
-import type { RigOptions } from "../../node/rig.ts";
+import type { DaemonFixtureOptions } from "../../node/daemon-fixture.ts";
 import { Line } from "../../slices/line.ts";
 import { CheckerRecord } from "../checker-record.ts";
 import { Checker, type Rule, type Violation } from "../checker.ts";
@@ -24,7 +24,7 @@ import type { Port } from "../kubevirt/launcher.ts";
 import type { Machine, MachineSpec } from "../kubevirt/machine.ts";
 import { addNode, removeNode, setReady } from "../kubevirt/nodes.ts";
 import { Leader } from "../leader.ts";
-import { type WorldNode, WorldNodes } from "../random-nodes.ts";
+import { type FixtureNode, FixtureNodes } from "../random-nodes.ts";
 import { leftWhenFree, patienceMs, removeHandMade } from "./ending.ts";
 import { heldAddresses, look, type Sight, type State } from "./state.ts";
 
@@ -39,12 +39,12 @@ export interface StoryOptions {
   readonly number: number;
   /** How long an address rests. Default: not at all. */
   readonly cooldownMs?: number;
-  readonly daemon?: Partial<RigOptions>;
+  readonly daemon?: Partial<DaemonFixtureOptions>;
 }
 
-export class StoryWorld {
+export class StoryFixture {
   readonly admin: KubeClient;
-  readonly nodes = new WorldNodes();
+  readonly nodes = new FixtureNodes();
   readonly kubevirt: Kubevirt;
   record!: CheckerRecord;
   leader: Leader | undefined;
@@ -77,18 +77,18 @@ export class StoryWorld {
     });
   }
 
-  static async open(options: StoryOptions): Promise<StoryWorld> {
-    const world = new StoryWorld(options);
-    for (const name of world.#namespaces) await world.admin.create(namespaces, { metadata: { name } });
-    await world.define("blue", { range: `${world.net}.1.0/26` });
-    for (const name of world.#nodeNames) await addNode(world.admin, name);
-    await world.lead();
-    for (const name of world.#nodeNames) {
-      await world.nodes.join(name, world.#lossy(name), { clock: world.#clock, ...options.daemon });
+  static async open(options: StoryOptions): Promise<StoryFixture> {
+    const fixture = new StoryFixture(options);
+    for (const name of fixture.#namespaces) await fixture.admin.create(namespaces, { metadata: { name } });
+    await fixture.define("blue", { range: `${fixture.net}.1.0/26` });
+    for (const name of fixture.#nodeNames) await addNode(fixture.admin, name);
+    await fixture.lead();
+    for (const name of fixture.#nodeNames) {
+      await fixture.nodes.join(name, fixture.#lossy(name), { clock: fixture.#clock, ...options.daemon });
     }
-    world.#beating = setInterval(() => void world.#beat(), beatMs);
-    world.record = await CheckerRecord.start(world.admin);
-    return world;
+    fixture.#beating = setInterval(() => void fixture.#beat(), beatMs);
+    fixture.record = await CheckerRecord.start(fixture.admin);
+    return fixture;
   }
 
   /** In which its VMs are. */
@@ -113,7 +113,7 @@ export class StoryWorld {
     return ["n1", "n2", "n3"].map((each) => `${this.#options.name}-${each}`);
   }
 
-  node(number: 1 | 2 | 3): WorldNode {
+  node(number: 1 | 2 | 3): FixtureNode {
     return this.nodes.all[number - 1]!;
   }
 

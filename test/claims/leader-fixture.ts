@@ -18,7 +18,7 @@ import { silent } from "../../src/log/log.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { tellState } from "../ledger/told-state.ts";
-import type { Server } from "../node/world.ts";
+import type { Server } from "../node/fixture.ts";
 import { beat } from "../slices/beat.ts";
 import { install } from "./kubevirt/crds.ts";
 import { Kubevirt } from "./kubevirt/kubevirt.ts";
@@ -46,12 +46,12 @@ const events = defineResource<
   namespaced: true,
 });
 
-export interface StageOptions {
+export interface FixtureOptions {
   /** KubeVirt's kinds and claims are installed later. Default: no. */
   readonly isBare?: boolean;
 }
 
-export class Stage {
+export class Fixture {
   readonly server: Server;
   readonly client: KubeClient;
   readonly node: PlayedNode;
@@ -66,17 +66,17 @@ export class Stage {
     this.kubevirt = new Kubevirt({ client: this.client, cni: this.node, place, pace: async () => {} });
   }
 
-  static async open(server: Server, { isBare = false }: StageOptions = {}): Promise<Stage> {
-    const stage = new Stage(server);
-    await installDefinitions(stage.client);
-    await stage.#install(networkAttachmentDefinitionCrd);
-    if (!isBare) await stage.installKinds();
-    await stage.#served(kinds.networkAttachmentDefinitions);
+  static async open(server: Server, { isBare = false }: FixtureOptions = {}): Promise<Fixture> {
+    const fixture = new Fixture(server);
+    await installDefinitions(fixture.client);
+    await fixture.#install(networkAttachmentDefinitionCrd);
+    if (!isBare) await fixture.installKinds();
+    await fixture.#served(kinds.networkAttachmentDefinitions);
     for (const name of [system, shop])
-      await stage.#make(() => stage.client.create(kinds.namespaces, { metadata: { name } }));
-    await tellState(stage.client);
-    for (const name of ["n1", "n2"]) await addNode(stage.client, name);
-    return stage;
+      await fixture.#make(() => fixture.client.create(kinds.namespaces, { metadata: { name } }));
+    await tellState(fixture.client);
+    for (const name of ["n1", "n2"]) await addNode(fixture.client, name);
+    return fixture;
   }
 
   async close(): Promise<void> {

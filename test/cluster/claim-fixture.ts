@@ -37,7 +37,7 @@ export interface ClaimStatus {
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
 }
 
-export class ClaimGround {
+export class ClaimFixture {
   readonly lab: Cluster;
   readonly holdfast: LabHoldfast;
   readonly kubelet: RealKubelet;
@@ -60,16 +60,16 @@ export class ClaimGround {
   }
 
   /** `webhooks`: those of deploy/webhooks.yaml are there. */
-  static async open({ webhooks = false } = {}): Promise<ClaimGround> {
+  static async open({ webhooks = false } = {}): Promise<ClaimFixture> {
     const lab = await cluster({ nodes: 3, log: console.error, definitions: [...kubevirtCrds, claimDefinition()] });
     try {
       const connection = connect(await loadKubeconfig({ path: lab.kubeconfig }));
       const more = webhooks ? await applyWebhooks(lab) : [];
       const controllerArgs = ["--observe-seconds=5", "--superseded-seconds=5", ...more];
       const holdfast = await runHoldfast(lab, { controllerArgs });
-      const ground = new ClaimGround(lab, holdfast, connection);
-      await ground.#defineAll();
-      return ground;
+      const fixture = new ClaimFixture(lab, holdfast, connection);
+      await fixture.#defineAll();
+      return fixture;
     } catch (error) {
       await lab.stop();
       throw error;

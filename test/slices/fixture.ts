@@ -10,9 +10,9 @@ import { isApiError } from "../../src/kube/errors.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { haste, hastened } from "../haste.ts";
 import { until } from "../lab/wait.ts";
-import { Rig, type RigOptions } from "../node/rig.ts";
+import { DaemonFixture, type DaemonFixtureOptions } from "../node/daemon-fixture.ts";
+import { network as configOf, type Server } from "../node/fixture.ts";
 import { podArgs, type Told } from "../node/shim.ts";
-import { network as configOf, type Server } from "../node/world.ts";
 import { dangers, type Given, remains } from "./audit.ts";
 import { type Books, readBooks } from "./books.ts";
 import { Leader, type LeaderSettings } from "./leader.ts";
@@ -37,10 +37,10 @@ export interface Network {
   readonly config: object;
 }
 
-export interface FleetNode {
+export interface FixtureNode {
   readonly name: string;
   readonly line: Line;
-  readonly rig: Rig;
+  readonly daemonFixture: DaemonFixture;
 }
 
 /** Hours that a test can let pass: nothing of it waits longer or shorter. */
@@ -61,24 +61,24 @@ class ShiftedClock implements Clock {
   }
 }
 
-export class Fleet {
+export class Fixture {
   readonly admin: KubeClient;
   /** Of all that is not the controller's. */
   readonly #clock: Clock;
   /** The controller's. */
   readonly clock: ShiftedClock;
   readonly #server: Pick<Server, "transport">;
-  readonly #daemons: Partial<RigOptions>;
+  readonly #daemons: Partial<DaemonFixtureOptions>;
   /** Key: node name. */
-  readonly #nodes = new Map<string, FleetNode>();
-  readonly #retired: FleetNode[] = [];
+  readonly #nodes = new Map<string, FixtureNode>();
+  readonly #retired: FixtureNode[] = [];
   readonly #leaders: Leader[] = [];
   /** Key: sandbox and interface and address. */
   readonly #given = new Map<string, Given>();
   #number = 0;
 
   /** `daemons`: what they have beside a node's name. `factor`: how fast its clock runs; a single ADD waits for 25 s of it, and a busy machine must answer within. */
-  constructor(server: Pick<Server, "transport">, daemons: Partial<RigOptions> = {}, factor = haste / 2) {
+  constructor(server: Pick<Server, "transport">, daemons: Partial<DaemonFixtureOptions> = {}, factor = haste / 2) {
     this.#server = server;
     this.#daemons = daemons;
     this.#clock = hastened(factor);
@@ -89,13 +89,13 @@ export class Fleet {
   /** All that it started ends; what is on the server stays. */
   async close(): Promise<void> {
     for (const leader of this.#leaders) await leader.stop();
-    for (const { rig, line } of [...this.#nodes.values(), ...this.#retired].toReversed()) {
+    for (const { daemonFixture, line } of [...this.#nodes.values(), ...this.#retired].toReversed()) {
       line.heal();
-      await rig[Symbol.asyncDispose]();
+      await daemonFixture[Symbol.asyncDispose]();
     }
   }
 
-  /** A name that nothing else in this fleet has. */
+  /** A name that nothing else in this fixture has. */
   fresh(prefix: string): string {
     this.#number += 1;
     return `${prefix}-${this.#number}`;
@@ -125,36 +125,36 @@ export class Fleet {
   }
 
   /** The Node object and a daemon for it. */
-  async join(name: string): Promise<FleetNode> {
+  async join(name: string): Promise<FixtureNode> {
     await this.addNode(name);
     return this.#begin(name);
   }
 
   /** The same daemon on the same disk. */
-  async restart(name: string): Promise<FleetNode> {
+  async restart(name: string): Promise<FixtureNode> {
     const before = this.node(name);
-    await before.rig.stop();
+    await before.daemonFixture.stop();
     this.#retired.push(before);
-    return this.#begin(name, { state: join(before.rig.folder, "state") });
+    return this.#begin(name, { state: join(before.daemonFixture.folder, "state") });
   }
 
   /** The same name on an empty disk. The old daemon has ended. */
-  async rejoin(name: string): Promise<FleetNode> {
+  async rejoin(name: string): Promise<FixtureNode> {
     this.#retired.push(this.node(name));
     return this.#begin(name);
   }
 
   /** The same disk under another name. The old daemon has ended. */
-  async joinAs(name: string, { rig }: FleetNode): Promise<FleetNode> {
+  async joinAs(name: string, { daemonFixture }: FixtureNode): Promise<FixtureNode> {
     await this.addNode(name);
-    return this.#begin(name, { state: join(rig.folder, "state") });
+    return this.#begin(name, { state: join(daemonFixture.folder, "state") });
   }
 
-  async #begin(name: string, more: { readonly state?: string } = {}): Promise<FleetNode> {
+  async #begin(name: string, more: { readonly state?: string } = {}): Promise<FixtureNode> {
     const line = new Line(this.#server.transport);
     const common = { ...this.#daemons, clock: this.#clock };
-    const rig = await Rig.start({ ...common, transport: line.transport, node: name, ...more });
-    const made = { name, line, rig };
+    const daemonFixture = await DaemonFixture.start({ ...common, transport: line.transport, node: name, ...more });
+    const made = { name, line, daemonFixture };
     this.#nodes.set(name, made);
     return made;
   }
@@ -168,7 +168,7 @@ export class Fleet {
     await this.admin.delete(nodes, { name });
   }
 
-  node(name: string): FleetNode {
+  node(name: string): FixtureNode {
     const found = this.#nodes.get(name);
     if (found === undefined) throw new Error(`no node ${name} has joined`);
     return found;
@@ -202,7 +202,7 @@ export class Fleet {
 
   ask(command: string, guest: Guest, { config }: Network, interfaceName = "net1"): Promise<Told> {
     const args = podArgs("default", guest.name, guest.uid);
-    return this.node(guest.node).rig.ask({ command, container: guest.sandbox, interfaceName, args, config });
+    return this.node(guest.node).daemonFixture.ask({ command, container: guest.sandbox, interfaceName, args, config });
   }
 
   /** One ADD. What it was told counts as in use from now on. */
@@ -287,7 +287,7 @@ export class Fleet {
         if (found.length === 0) return books;
         throw new Error(found.join("\n"));
       },
-      { what: "the fleet to settle", everyMs: 250, timeoutMs },
+      { what: "the fixture to settle", everyMs: 250, timeoutMs },
     );
   }
 

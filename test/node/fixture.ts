@@ -7,7 +7,7 @@ import type { Transport } from "../../src/kube/transport/transport.ts";
 import { listHolds } from "../../src/ledger/reservation/list-holds.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { tellState } from "../ledger/told-state.ts";
-import { Rig, type RigOptions } from "./rig.ts";
+import { DaemonFixture, type DaemonFixtureOptions } from "./daemon-fixture.ts";
 import { type Ask, podArgs, type Told } from "./shim.ts";
 
 export interface Server {
@@ -33,10 +33,10 @@ export function network(name: string, ipam: object, more: object = {}): object {
   return { cniVersion: "1.0.0", name, type: "bridge", ...more, ipam: { type: "holdfast", ...ipam } };
 }
 
-export class World {
+export class Fixture {
   readonly admin: KubeClient;
   readonly #server: Server;
-  readonly #rigs: Rig[] = [];
+  readonly #daemonFixtures: DaemonFixture[] = [];
   #number = 0;
 
   private constructor(server: Server) {
@@ -44,11 +44,11 @@ export class World {
     this.admin = new KubeClient({ transport: server.transport });
   }
 
-  static async open(server: Server): Promise<World> {
-    const world = new World(server);
-    await installDefinitions(world.admin);
-    await tellState(world.admin);
-    return world;
+  static async open(server: Server): Promise<Fixture> {
+    const fixture = new Fixture(server);
+    await installDefinitions(fixture.admin);
+    await tellState(fixture.admin);
+    return fixture;
   }
 
   /** For daemons whose line a story disturbs. */
@@ -57,14 +57,14 @@ export class World {
   }
 
   async close(): Promise<void> {
-    for (const rig of this.#rigs) await rig[Symbol.asyncDispose]();
+    for (const daemonFixture of this.#daemonFixtures) await daemonFixture[Symbol.asyncDispose]();
     await this.#server.stop();
   }
 
-  async daemon(options: Partial<RigOptions> = {}): Promise<Rig> {
-    const rig = await Rig.start({ transport: this.#server.transport, ...options });
-    this.#rigs.push(rig);
-    return rig;
+  async daemon(options: Partial<DaemonFixtureOptions> = {}): Promise<DaemonFixture> {
+    const daemonFixture = await DaemonFixture.start({ transport: this.#server.transport, ...options });
+    this.#daemonFixtures.push(daemonFixture);
+    return daemonFixture;
   }
 
   /** Coexistence is on until the story ends; daemons that it starts afterwards begin with that. */
@@ -112,8 +112,8 @@ export class World {
 }
 
 /** An ADD, and the addresses of its answer. */
-export async function given(rig: Rig, asked: Omit<Ask, "command">): Promise<string[]> {
-  const told = await rig.ask({ command: "ADD", ...asked });
+export async function given(daemonFixture: DaemonFixture, asked: Omit<Ask, "command">): Promise<string[]> {
+  const told = await daemonFixture.ask({ command: "ADD", ...asked });
   if (told.status !== 0) throw new Error(`ADD failed: ${told.text}`);
   return addresses(told);
 }

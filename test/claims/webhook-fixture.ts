@@ -33,7 +33,7 @@ import { install } from "./kubevirt/crds.ts";
 import { Kubevirt } from "./kubevirt/kubevirt.ts";
 
 /** A server, and clients of it: of the administrator, of the controller's account, and of somebody who may edit claims. */
-export interface Ground {
+export interface WebhookServer {
   readonly admin: KubeClient;
   readonly controller: KubeClient;
   readonly tenant: KubeClient;
@@ -52,8 +52,8 @@ const definitions = defineResource<AnyObject>({
 });
 const secrets = defineResource({ group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true });
 
-export class Stage {
-  readonly ground: Ground;
+export class Fixture {
+  readonly server: WebhookServer;
   readonly kubevirt: Kubevirt;
   readonly #port: number;
   readonly errors: Error[] = [];
@@ -61,17 +61,17 @@ export class Stage {
   #number = 0;
   #definitions: AssembledController["definitions"] | undefined;
 
-  private constructor(ground: Ground, port: number) {
-    this.ground = ground;
+  private constructor(server: WebhookServer, port: number) {
+    this.server = server;
     this.#port = port;
     const cni = { add: async () => ["10.0.0.7/24"], del: async () => {} };
-    this.kubevirt = new Kubevirt({ client: ground.admin, cni, place: () => "n1", pace: async () => {} });
+    this.kubevirt = new Kubevirt({ client: server.admin, cni, place: () => "n1", pace: async () => {} });
   }
 
   /** Everything is installed, the webhooks answer. */
-  static async open(ground: Ground): Promise<Stage> {
-    const stage = new Stage(ground, await freePort());
-    const { admin } = ground;
+  static async open(server: WebhookServer): Promise<Fixture> {
+    const fixture = new Fixture(server, await freePort());
+    const { admin } = server;
     for (const crd of [networkAttachmentDefinitionCrd, ...kinds.map(definitionOf)]) {
       await unlessThere(admin, definitions, structuredClone(crd) as unknown as AnyObject);
     }
@@ -82,13 +82,13 @@ export class Stage {
     }
     const metadata = { namespace: systemNamespace, name: webhookServiceName };
     await unlessThere(admin, secrets, { metadata });
-    const data = { coexistence: "off", why: "a test", paused: "", [claimsKey]: writeClaimsState(stage.#gate) };
+    const data = { coexistence: "off", why: "a test", paused: "", [claimsKey]: writeClaimsState(fixture.#gate) };
     await admin.create(configMaps, { metadata: { namespace: systemNamespace, name: stateName }, data });
-    const clientConfig = (path: string) => ({ url: `https://127.0.0.1:${stage.#port}${path}` });
+    const clientConfig = (path: string) => ({ url: `https://127.0.0.1:${fixture.#port}${path}` });
     await admin.create(webhookConfigurations.mutating, mutatingConfiguration(clientConfig) as KubeObject);
     await admin.create(webhookConfigurations.validating, validatingConfiguration(clientConfig) as KubeObject);
-    await stage.start();
-    return stage;
+    await fixture.start();
+    return fixture;
   }
 
   get #gate() {
@@ -97,7 +97,7 @@ export class Stage {
 
   /** Serves, and resolves when the API server asks us: it learns of configurations and certificates a moment late. */
   async start(): Promise<void> {
-    const { controller, tenant } = this.ground;
+    const { controller, tenant } = this.server;
     const stop = new AbortController();
     const onError = (error: Error) => void this.errors.push(error);
     const assembled = assembleController({
@@ -135,14 +135,14 @@ export class Stage {
 
   async close(): Promise<void> {
     await this.halt();
-    await this.ground.stop();
+    await this.server.stop();
   }
 
   /** With the definitions blue and green, whose networks are called blue-NAMESPACE and green-NAMESPACE. */
   async namespace(annotations: Record<string, string> = {}): Promise<string> {
     this.#number += 1;
     const name = `t${this.#number}`;
-    await this.ground.admin.create(namespaces, { metadata: { name, annotations } });
+    await this.server.admin.create(namespaces, { metadata: { name, annotations } });
     for (const network of ["blue", "green"]) await this.define(name, network);
     return name;
   }
@@ -151,7 +151,7 @@ export class Stage {
   async primaryNamespace(subnets: string): Promise<string> {
     this.#number += 1;
     const namespace = `t${this.#number}`;
-    const { admin } = this.ground;
+    const { admin } = this.server;
     await admin.create(namespaces, { metadata: { name: namespace } });
     const plugin = { cniVersion: "1.0.0", type: "ovn-k8s-cni-overlay" };
     const tenant = { ...plugin, topology: "layer2", role: "primary", allowPersistentIPs: true, subnets };
@@ -177,14 +177,14 @@ export class Stage {
       allowPersistentIPs: true,
       ipam,
     };
-    await this.ground.admin.create(networkAttachmentDefinitions, {
+    await this.server.admin.create(networkAttachmentDefinitions, {
       metadata: { namespace, name },
       spec: { config: JSON.stringify(config) },
     });
   }
 
   claim(namespace: string, name: string): Promise<StoredClaim> {
-    return this.ground.admin.get(ipamClaims, { namespace, name });
+    return this.server.admin.get(ipamClaims, { namespace, name });
   }
 }
 

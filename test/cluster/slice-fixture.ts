@@ -18,7 +18,7 @@ import { type Books, type PoolBook, readBooks } from "../slices/books.ts";
 /** Deployments of some ten pods take about 15 s on two idle cores; ten times that for a busy machine. */
 export const storyMs = 240_000;
 
-export class SliceGround {
+export class SliceFixture {
   readonly lab: Cluster;
   readonly holdfast: LabHoldfast;
   readonly sampler: Sampler;
@@ -31,7 +31,7 @@ export class SliceGround {
     this.#connection = connection;
   }
 
-  static async open(options: HoldfastOptions = {}): Promise<SliceGround> {
+  static async open(options: HoldfastOptions = {}): Promise<SliceFixture> {
     const lab = await cluster({ nodes: 3, log: console.error });
     try {
       const holdfast = await runHoldfast(lab, {
@@ -44,7 +44,7 @@ export class SliceGround {
         ],
         ...options,
       });
-      return new SliceGround(lab, holdfast, connect(await loadKubeconfig({ path: lab.kubeconfig })));
+      return new SliceFixture(lab, holdfast, connect(await loadKubeconfig({ path: lab.kubeconfig })));
     } catch (error) {
       await lab.stop();
       throw error;

@@ -14,7 +14,7 @@ import { apis, type LabApi } from "./api.ts";
 import { holdfastCommand } from "./launch.ts";
 import { ask, givesAddresses, type CniAnswer, type CniRequest } from "./request.ts";
 
-export interface WorldOptions {
+export interface FixtureOptions {
   readonly api: "real" | "embedded";
   /** A process of about 90 MB each. */
   readonly daemons?: number;
@@ -36,7 +36,7 @@ interface Daemon {
   readonly process: Component;
 }
 
-export class World {
+export class Fixture {
   readonly api: LabApi;
   readonly daemons: readonly Daemon[];
   readonly controller: Component | undefined;
@@ -49,7 +49,7 @@ export class World {
     this.#state = state;
   }
 
-  static async start(options: WorldOptions): Promise<World> {
+  static async start(options: FixtureOptions): Promise<Fixture> {
     const api = await apis[options.api]();
     const state = new StateFile(`world-${randomBytes(4).toString("hex")}`);
     const daemons: Daemon[] = [];
@@ -57,7 +57,7 @@ export class World {
       daemons.push(makeDaemon(api, state, `node${index}`, await freePort(), options.nodeArgs ?? []));
     }
     const controller = options.controller ? makeController(api, state, options.controllerArgs ?? []) : undefined;
-    const world = new World(api, daemons, controller, state);
+    const fixture = new Fixture(api, daemons, controller, state);
     try {
       for (const { name } of daemons) await api.rest.create("/api/v1/nodes", { metadata: { name } });
       // `holdfast up`, which serves the embedded one, leads itself.
@@ -65,9 +65,9 @@ export class World {
       if (!isLed) await api.rest.create("/api/v1/namespaces/kube-system/configmaps", toldState());
       await controller?.start();
       await together(daemons.map((daemon) => () => daemon.process.start()));
-      return world;
+      return fixture;
     } catch (error) {
-      await world.stop();
+      await fixture.stop();
       throw error;
     }
   }

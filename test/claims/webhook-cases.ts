@@ -8,7 +8,7 @@ import {
 import { ipamClaims, pods, type StoredClaim, virtualMachines } from "../../src/cluster/resources.ts";
 import type { Machine } from "./kubevirt/machine.ts";
 import { networksAnnotation } from "./kubevirt/objects.ts";
-import { claimOf, type Stage } from "./webhook-stage.ts";
+import { claimOf, type Fixture } from "./webhook-fixture.ts";
 
 /** The reference of what the VM controls. */
 export const ownedBy = ({
@@ -24,11 +24,11 @@ export const ownedBy = ({
   blockOwnerDeletion: true,
 });
 
-export function scenes(open: () => Stage) {
+export function scenes(open: () => Fixture) {
   /** interface's definition -> reference, of the pod that runs. */
   const referencesOf = async (machine: Machine) => {
     const { namespace, name } = machine.instance!.active;
-    const pod = await open().ground.admin.get(pods, { namespace, name });
+    const pod = await open().server.admin.get(pods, { namespace, name });
     const elements = JSON.parse(pod.metadata.annotations?.[networksAnnotation] ?? "[]") as Record<string, string>[];
     return elements.map((each) => `${each["name"]} ${each["ipam-claim-reference"] ?? "-"}`);
   };
@@ -43,8 +43,8 @@ export function scenes(open: () => Stage) {
   };
   /** As the reconciler makes it. */
   const claimFor = async (machine: Machine, nic: string): Promise<StoredClaim> => {
-    const vm = await open().ground.admin.get(virtualMachines, machine.at);
-    const made = await open().ground.controller.create(
+    const vm = await open().server.admin.get(virtualMachines, machine.at);
+    const made = await open().server.controller.create(
       ipamClaims,
       claimOf(machine.namespace, `${machine.name}.${nic}`, `blue-${machine.namespace}`, {
         annotations: { [claimOwnerAnnotation]: vm.metadata.uid!, [claimNicAnnotation]: nic },
@@ -58,7 +58,7 @@ export function scenes(open: () => Stage) {
   const nameOf = ({ metadata: { namespace = "", name = "" } }: StoredClaim) => ({ namespace, name });
   /** What the leader does when it is over. */
   const letGo = (claim: StoredClaim) =>
-    open().ground.controller.patch(ipamClaims, nameOf(claim), {
+    open().server.controller.patch(ipamClaims, nameOf(claim), {
       type: "merge",
       body: { metadata: { finalizers: null } },
     });

@@ -5,7 +5,7 @@ import { del, get, mergePatch, post } from "./call.ts";
 import type { ApiClient } from "./client.ts";
 import type { KubeObject } from "./object.ts";
 
-export type Case = (world: World) => Promise<void>;
+export type Case = (fixture: Fixture) => Promise<void>;
 
 export interface Subject {
   readonly name: string;
@@ -22,7 +22,7 @@ const roots: Readonly<Record<string, string>> = {
   roles: "/apis/rbac.authorization.k8s.io/v1",
 };
 
-export class World {
+export class Fixture {
   readonly api: ApiClient;
   readonly namespace: string;
   /** Makes the server forget old versions, so that what depends on them is Gone. */
@@ -53,8 +53,8 @@ export class World {
   }
 
   /** A second namespace. */
-  async neighbour(): Promise<World> {
-    const other = await openWorld(this.api, this.compact);
+  async neighbour(): Promise<Fixture> {
+    const other = await openFixture(this.api, this.compact);
     this.after(() => other.close());
     return other;
   }
@@ -73,10 +73,10 @@ export class World {
 /** Valid as a name of anything: at most 24 letters and digits, the prefix first. */
 export const unique = (prefix: string): string => `${prefix}${randomBytes(5).toString("hex")}`;
 
-export async function openWorld(api: ApiClient, compact: () => Promise<void>): Promise<World> {
+export async function openFixture(api: ApiClient, compact: () => Promise<void>): Promise<Fixture> {
   const name = unique("case");
   await api.done(post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } }));
-  return new World(api, name, compact);
+  return new Fixture(api, name, compact);
 }
 
 /** Deletes an object whatever holds it; that it is gone already is as good. Nobody waits: no other case uses its name. */

@@ -43,7 +43,7 @@ class StepClock implements Clock {
   }
 }
 
-export class SliceStage {
+export class SliceFixture {
   readonly #api: Api;
   readonly client: KubeClient;
   readonly clock = new StepClock();
@@ -55,13 +55,13 @@ export class SliceStage {
     this.client = new KubeClient({ transport: this.#send });
   }
 
-  static async open(): Promise<SliceStage> {
-    const stage = new SliceStage();
-    await installDefinitions(stage.client);
-    await stage.client.create(kinds.namespaces, { metadata: { name: system } }).catch((error: unknown) => {
+  static async open(): Promise<SliceFixture> {
+    const fixture = new SliceFixture();
+    await installDefinitions(fixture.client);
+    await fixture.client.create(kinds.namespaces, { metadata: { name: system } }).catch((error: unknown) => {
       if (!isApiError(error, "already-exists")) throw error;
     });
-    return stage;
+    return fixture;
   }
 
   close(): void {

@@ -13,7 +13,7 @@ import { parseAddress } from "../../src/net/address.ts";
 import { until } from "../lab/wait.ts";
 import { tellState } from "../ledger/told-state.ts";
 import { command } from "../pools/command.ts";
-import { type PoolsServer, Stage, system } from "../pools/stage.ts";
+import { type PoolsServer, Fixture, system } from "../pools/fixture.ts";
 import { install } from "./kubevirt/crds.ts";
 
 const crds = defineResource<AnyObject>({
@@ -34,27 +34,27 @@ const webhooks = defineResource<AnyObject>({
 export const theirFinalizer = "kubevirt.io/persistent-ipam";
 const theirHook = "kubevirt-ipam-controller-mutating-webhook-configuration";
 
-export class CliStage {
-  readonly stage: Stage;
+export class CliFixture {
+  readonly fixture: Fixture;
 
-  private constructor(stage: Stage) {
-    this.stage = stage;
+  private constructor(fixture: Fixture) {
+    this.fixture = fixture;
   }
 
-  static async open(start: () => Promise<PoolsServer>): Promise<CliStage> {
-    const stage = await Stage.open(start);
-    await install(stage.client);
+  static async open(start: () => Promise<PoolsServer>): Promise<CliFixture> {
+    const fixture = await Fixture.open(start);
+    await install(fixture.client);
     try {
-      await stage.client.create(crds, structuredClone(claimDefinition()) as unknown as AnyObject);
+      await fixture.client.create(crds, structuredClone(claimDefinition()) as unknown as AnyObject);
     } catch (error) {
       if (!isApiError(error, "already-exists")) throw error;
     }
-    await until(async () => stage.client.list(kinds.ipamClaims).then(() => true), { what: "claims to be served" });
-    return new CliStage(stage);
+    await until(async () => fixture.client.list(kinds.ipamClaims).then(() => true), { what: "claims to be served" });
+    return new CliFixture(fixture);
   }
 
   get client(): KubeClient {
-    return this.stage.client;
+    return this.fixture.client;
   }
 
   /** A cluster with two networks and one node, where whereabouts is not. */
@@ -63,8 +63,8 @@ export class CliStage {
       for (const each of (await this.client.list(resource)).items) await this.remove(resource, each);
     }
     await this.client.delete(webhooks, { name: theirHook }).catch(ignoreGone);
-    await this.stage.clear();
-    await this.stage.node("n1");
+    await this.fixture.clear();
+    await this.fixture.node("n1");
     await tellState(this.client);
     await this.define("blue", { range: "10.0.0.0/24" });
     await this.define("dual", { ipRanges: [{ range: "10.1.0.0/24" }, { range: "fd00::/64" }] });
@@ -118,7 +118,7 @@ export class CliStage {
       },
       spec: { nodeName: "n1", containers: [{ name: "compute", image: "i" }], terminationGracePeriodSeconds: 0 },
     } as kinds.Pod);
-    await this.stage.phase("shop", pod.metadata.name ?? "", "Running");
+    await this.fixture.phase("shop", pod.metadata.name ?? "", "Running");
     return { uid: pod.metadata.uid ?? "", name: pod.metadata.name ?? "", node: "n1" };
   }
 
@@ -183,7 +183,7 @@ export class CliStage {
     owner: Owner,
     more: { readonly note?: HoldNote; readonly users?: readonly HoldUser[] } = {},
   ) {
-    const result = await this.stage
+    const result = await this.fixture
       .ledger()
       .take({ domain: "network:", address: parseAddress(address), owner, ...more });
     if (result.outcome !== "taken") throw new Error(`${address} was ${result.outcome}`);
@@ -214,14 +214,14 @@ export class CliStage {
   }
 
   run(...argv: string[]) {
-    return command(...argv, "--kubeconfig", this.stage.server.kubeconfig);
+    return command(...argv, "--kubeconfig", this.fixture.server.kubeconfig);
   }
 
   /** The writer is killed after so many writes: nothing of it reaches the server any more. True where it was done before. */
   async killedAfter(writes: number, work: () => Promise<unknown>): Promise<boolean> {
     let sent = 0;
     let isDead = false;
-    this.stage.fault = (method) => {
+    this.fixture.fault = (method) => {
       if (method !== "GET") isDead ||= ++sent > writes;
       return isDead;
     };
@@ -230,7 +230,7 @@ export class CliStage {
     } catch (error) {
       if (!isDead) throw error;
     } finally {
-      this.stage.fault = undefined;
+      this.fixture.fault = undefined;
     }
     return !isDead;
   }

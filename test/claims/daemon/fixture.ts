@@ -32,9 +32,9 @@ import { listHolds } from "../../../src/ledger/reservation/list-holds.ts";
 import { ReservationLedger } from "../../../src/ledger/reservation/reservation-ledger.ts";
 import { until } from "../../lab/wait.ts";
 import { toldState } from "../../ledger/told-state.ts";
-import type { Rig, RigOptions } from "../../node/rig.ts";
+import type { DaemonFixture, DaemonFixtureOptions } from "../../node/daemon-fixture.ts";
+import { network, type Server, Fixture } from "../../node/fixture.ts";
 import { podArgs, type Told } from "../../node/shim.ts";
-import { network, type Server, World } from "../../node/world.ts";
 import { Line } from "../../slices/line.ts";
 import { install } from "../kubevirt/crds.ts";
 import {
@@ -63,20 +63,20 @@ interface Event extends KubeObject {
 
 const events = defineResource<Event>({ group: "", version: "v1", plural: "events", kind: "Event", namespaced: true });
 
-export class ClaimWorld {
-  readonly #world: World;
+export class ClaimFixture {
+  readonly #fixture: Fixture;
   readonly #server: Server;
   /** Node -> its daemon. */
-  readonly #rigs = new Map<string, Rig>();
+  readonly #daemonFixtures = new Map<string, DaemonFixture>();
 
-  private constructor(world: World, server: Server) {
-    this.#world = world;
+  private constructor(fixture: Fixture, server: Server) {
+    this.#fixture = fixture;
     this.#server = server;
   }
 
-  static async open(server: Server): Promise<ClaimWorld> {
-    const world = await World.open(server);
-    const { admin } = world;
+  static async open(server: Server): Promise<ClaimFixture> {
+    const fixture = await Fixture.open(server);
+    const { admin } = fixture;
     try {
       await admin.create(definitions, definitionOf(ipamClaimKind) as unknown as AnyObject);
     } catch (error) {
@@ -84,30 +84,30 @@ export class ClaimWorld {
     }
     await install(admin);
     await until(() => admin.list(ipamClaims).then(() => true), { what: "claims to be served" });
-    const opened = new ClaimWorld(world, server);
+    const opened = new ClaimFixture(fixture, server);
     await opened.gate("on");
     for (const name of ["node1", "node2", "node3"]) await admin.create(nodes, { metadata: { name } });
     return opened;
   }
 
   get admin(): KubeClient {
-    return this.#world.admin;
+    return this.#fixture.admin;
   }
 
   close(): Promise<void> {
-    return this.#world.close();
+    return this.#fixture.close();
   }
 
   fresh(prefix: string): string {
-    return this.#world.fresh(prefix);
+    return this.#fixture.fresh(prefix);
   }
 
   beside(): Promise<AsyncDisposable> {
-    return this.#world.beside();
+    return this.#fixture.beside();
   }
 
   namespace(name: string, annotations: Record<string, string> = {}): Promise<string> {
-    return this.#world.namespace(name, annotations);
+    return this.#fixture.namespace(name, annotations);
   }
 
   /** What the leader tells. */
@@ -126,34 +126,38 @@ export class ClaimWorld {
   }
 
   /** The one daemon of a node. */
-  async rig(node: string): Promise<Rig> {
-    const rig = this.#rigs.get(node) ?? (await this.daemon({ node }));
-    this.#rigs.set(node, rig);
-    return rig;
+  async daemonFixture(node: string): Promise<DaemonFixture> {
+    const daemonFixture = this.#daemonFixtures.get(node) ?? (await this.daemon({ node }));
+    this.#daemonFixtures.set(node, daemonFixture);
+    return daemonFixture;
   }
 
-  daemon(options: Partial<RigOptions>): Promise<Rig> {
-    return this.#world.daemon(options);
+  daemon(options: Partial<DaemonFixtureOptions>): Promise<DaemonFixture> {
+    return this.#fixture.daemon(options);
   }
 
   /** A daemon whose line is in the test's hands. */
-  async lined(options: Partial<RigOptions>): Promise<{ readonly rig: Rig; readonly line: Line }> {
+  async lined(
+    options: Partial<DaemonFixtureOptions>,
+  ): Promise<{ readonly daemonFixture: DaemonFixture; readonly line: Line }> {
     const line = new Line(this.#server.transport);
-    return { rig: await this.daemon({ ...options, transport: line.transport }), line };
+    return { daemonFixture: await this.daemon({ ...options, transport: line.transport }), line };
   }
 
   /** A daemon whose requests are written down. */
-  async recorded(options: Partial<RigOptions>): Promise<{ readonly rig: Rig; readonly requests: ApiRequest[] }> {
+  async recorded(
+    options: Partial<DaemonFixtureOptions>,
+  ): Promise<{ readonly daemonFixture: DaemonFixture; readonly requests: ApiRequest[] }> {
     const requests: ApiRequest[] = [];
     const transport: Transport = (request) => {
       requests.push(request);
       return this.#server.transport(request);
     };
-    return { rig: await this.daemon({ ...options, transport }), requests };
+    return { daemonFixture: await this.daemon({ ...options, transport }), requests };
   }
 
   /** A daemon before whose requests something happens. */
-  through(node: string, before: (request: ApiRequest) => Promise<void>): Promise<Rig> {
+  through(node: string, before: (request: ApiRequest) => Promise<void>): Promise<DaemonFixture> {
     const { transport } = this.#server;
     const through = async (request: ApiRequest) => {
       await before(request);
@@ -255,8 +259,8 @@ export class ClaimWorld {
     await until(isTold, { what: wanted.join(", ") });
   }
 
-  ask(command: string, launcher: Launcher, config: object, nic = "blue", rig?: Rig): Promise<Told> {
-    return this.askAt(command, launcher, config, hashedInterfaceName(nic), rig);
+  ask(command: string, launcher: Launcher, config: object, nic = "blue", daemonFixture?: DaemonFixture): Promise<Told> {
+    return this.askAt(command, launcher, config, hashedInterfaceName(nic), daemonFixture);
   }
 
   async askAt(
@@ -264,15 +268,15 @@ export class ClaimWorld {
     { node, name, uid, sandbox }: Launcher,
     config: object,
     interfaceName: string,
-    rig?: Rig,
+    daemonFixture?: DaemonFixture,
   ): Promise<Told> {
-    const daemon = rig ?? (await this.rig(node));
+    const daemon = daemonFixture ?? (await this.daemonFixture(node));
     return daemon.ask({ command, container: sandbox, interfaceName, args: podArgs(namespace, name, uid), config });
   }
 
   /** Its addresses, in the order of the ranges. */
-  async add(launcher: Launcher, config: object, nic = "blue", rig?: Rig): Promise<string[]> {
-    return addressesOf(await this.ask("ADD", launcher, config, nic, rig));
+  async add(launcher: Launcher, config: object, nic = "blue", daemonFixture?: DaemonFixture): Promise<string[]> {
+    return addressesOf(await this.ask("ADD", launcher, config, nic, daemonFixture));
   }
 
   /** Forced, as a test can: the object is gone at once. */

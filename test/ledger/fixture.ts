@@ -4,7 +4,7 @@ import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport/transport.ts";
 import type { HeldObject } from "../../src/ledger/reservation/list-holds.ts";
 
-export interface LedgerWorld {
+export interface LedgerFixture {
   readonly transport: () => Transport;
 }
 
@@ -23,7 +23,7 @@ export class Corner {
     this.namespace = namespace;
   }
 
-  static async of({ transport }: LedgerWorld): Promise<Corner> {
+  static async of({ transport }: LedgerFixture): Promise<Corner> {
     const corner = new Corner(transport(), `corner-${process.pid}-${spaces++}`);
     await corner.client.create(namespaces, { metadata: { name: corner.namespace } });
     return corner;

@@ -3,7 +3,7 @@
 import { expect } from "vitest";
 
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Server } from "../node/world.ts";
+import type { Server } from "../node/fixture.ts";
 import { install } from "./kubevirt/crds.ts";
 import { Kubevirt } from "./kubevirt/kubevirt.ts";
 import type { Launcher, Port } from "./kubevirt/launcher.ts";
@@ -21,9 +21,9 @@ export const nics = [
   { name: "green", definition: "green" },
 ];
 
-export type GetStage = () => KubevirtStage;
+export type GetFixture = () => KubevirtFixture;
 
-export class KubevirtStage {
+export class KubevirtFixture {
   readonly client: KubeClient;
   readonly kubevirt: Kubevirt;
   /** `ADD virt-launcher-... pod16477688c0e`, in the order of the calls. */
@@ -51,8 +51,8 @@ export class KubevirtStage {
   }
 
   readonly fresh = (): MachineSpec => {
-    KubevirtStage.#number += 1;
-    return { namespace, name: `vm${KubevirtStage.#number}`, nics, labels: { tier: "db" } };
+    KubevirtFixture.#number += 1;
+    return { namespace, name: `vm${KubevirtFixture.#number}`, nics, labels: { tier: "db" } };
   };
 
   readonly started = async (spec = this.fresh()): Promise<Machine> => {

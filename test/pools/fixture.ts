@@ -37,7 +37,7 @@ const crds = defineResource({
 const folder = join(import.meta.dirname, "..", "..", "deploy", "crds");
 export const system = "kube-system";
 
-export class Stage {
+export class Fixture {
   readonly connection: Connection;
   readonly server: PoolsServer;
   readonly client: KubeClient;
@@ -50,11 +50,11 @@ export class Stage {
     this.client = new KubeClient({ transport: (request) => this.#send(request) });
   }
 
-  static async open(start: () => Promise<PoolsServer>): Promise<Stage> {
+  static async open(start: () => Promise<PoolsServer>): Promise<Fixture> {
     const server = await start();
-    const stage = new Stage(server, connect(await loadKubeconfig({ path: server.kubeconfig })));
-    await stage.#install();
-    return stage;
+    const fixture = new Fixture(server, connect(await loadKubeconfig({ path: server.kubeconfig })));
+    await fixture.#install();
+    return fixture;
   }
 
   async close(): Promise<void> {

@@ -80,7 +80,7 @@ const definitions: Readonly<Record<string, unknown>> = {
 const addresses = { eth: "10.88.1.2/24", first: "10.1.0.2/24", second: "10.1.0.2/24", third: "10.42.0.5/24", bad: "" };
 
 export async function tell(program: string, story: Story): Promise<Told> {
-  const folder = mkdtempSync(join(tmpdir(), "holdfast-stage-"));
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-story-"));
   const sandbox = spawn("/usr/bin/unshare", ["--net", "sleep", "infinity"], { stdio: "ignore" });
   const api = new StageApi(story);
   try {
@@ -104,15 +104,15 @@ function namespaceOf(pid: number | string | undefined): string {
   return readlinkSync(`/proc/${pid}/ns/net`);
 }
 
-interface Ground {
+interface Fixture {
   readonly folder: string;
   readonly kubeconfig: string;
   readonly sandbox: ChildProcess;
   readonly settings: Story["settings"];
 }
 
-async function invoke(program: string, command: string, ground: Ground): Promise<number | null> {
-  const { folder, kubeconfig, sandbox, settings } = ground;
+async function invoke(program: string, command: string, fixture: Fixture): Promise<number | null> {
+  const { folder, kubeconfig, sandbox, settings } = fixture;
   const bin = join(folder, "bin");
   const config = {
     cniVersion: "1.0.0",

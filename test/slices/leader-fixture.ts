@@ -42,7 +42,7 @@ const events = defineResource<KubeObject & { reason: string; involvedObject: { k
 
 export type LeadOptions = Partial<ControllerOptions>;
 
-export class Stage {
+export class Fixture {
   readonly api: Api = openApi({ path: ":memory:" });
   readonly client = new KubeClient({ transport: this.api.transport });
   readonly clock = new ManualClock();
@@ -51,22 +51,22 @@ export class Stage {
   readonly held = new Map<string, string>();
   readonly #leaders = new Set<Leader>();
 
-  static async open(): Promise<Stage> {
-    const stage = new Stage();
+  static async open(): Promise<Fixture> {
+    const fixture = new Fixture();
     const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8"));
     const objects = files.flatMap((text) => parseAllDocuments(text).map((each) => each.toJS() as KubeObject));
     const definitions = objects.filter(({ kind }) => kind === "CustomResourceDefinition");
     for (const each of [...definitions, networkAttachmentDefinitionCrd as unknown as KubeObject]) {
-      await stage.client.create(crds, structuredClone(each));
+      await fixture.client.create(crds, structuredClone(each));
     }
-    await stage.api.settled();
+    await fixture.api.settled();
     for (const name of [system, "shop"]) {
-      await stage.client.create(kinds.namespaces, { metadata: { name } }).catch((error: unknown) => {
+      await fixture.client.create(kinds.namespaces, { metadata: { name } }).catch((error: unknown) => {
         if (!isApiError(error, "already-exists")) throw error;
       });
     }
-    await stage.state({ coexistence: "off", why: "", paused: "" });
-    return stage;
+    await fixture.state({ coexistence: "off", why: "", paused: "" });
+    return fixture;
   }
 
   async close(): Promise<void> {
@@ -194,9 +194,9 @@ export class Leader {
   writes = 0;
   isDead = false;
 
-  constructor(stage: Stage, options: LeadOptions, killAtWrite: number) {
-    const { clock } = stage;
-    const client = new KubeClient({ transport: this.#mortal(stage.api.transport, killAtWrite) });
+  constructor(fixture: Fixture, options: LeadOptions, killAtWrite: number) {
+    const { clock } = fixture;
+    const client = new KubeClient({ transport: this.#mortal(fixture.api.transport, killAtWrite) });
     const controller = assembleController({
       client,
       clock,
