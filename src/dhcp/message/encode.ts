@@ -1,0 +1,120 @@
+// From a message to a datagram (RFC 2131 sections 2 and 4.1), into a buffer that is used again and again. Strict: END is there, the rest is
+// zero, nothing is shorter than BOOTP's 300 bytes or longer than the receiver takes.
+import { code } from "../options/codes.ts";
+import { chaddrBytes, field, fileBytes, type Header, magicCookie, snameBytes } from "./header.ts";
+import { wireBytes, writeOption } from "./option-field.ts";
+import { type BootTexts, overloadOptionBytes, place, type RawOption } from "./placement.ts";
+
+export interface Outgoing extends Header, BootTexts {
+  /** Each code once, the most important first; 53 is the first of all. */
+  readonly options: readonly RawOption[];
+  /** Data of option 82, sent as the last of the options field and never in another (RFC 3046 section 2.2). */
+  readonly relayAgent?: Uint8Array | undefined;
+}
+
+export interface Encoded {
+  readonly bytes: Uint8Array;
+  /** Codes of options that had no room. */
+  readonly leftOut: readonly number[];
+}
+
+/** A BOOTP message has at least 300 bytes, and some relays drop what is shorter (RFC 951 section 3, RFC 1542 section 2.1). */
+const messageBytesMin = 300;
+/** What option 57 may say at least: the datagram that every host must take (RFC 2132 section 9.10). */
+export const datagramBytesMin = 576;
+/** What is sent at most: an Ethernet frame without fragments. */
+export const datagramBytesMax = 1500;
+/** IPv4 and UDP headers: option 57 counts them. */
+const headersBytes = 28;
+
+const nothing: readonly number[] = [];
+
+/** `datagramBytes` is option 57 of the client; the buffer has room for 1,472 bytes behind `at`. */
+export function encodeMessage(message: Outgoing, datagramBytes: number, buffer: Uint8Array, at: number): Encoded {
+  const limit = Math.min(Math.max(datagramBytes, datagramBytesMin), datagramBytesMax) - headersBytes;
+  // One byte is END.
+  let room = limit - field.options - 1;
+  let relayAgent = message.relayAgent;
+  // Room for message type, server identifier and lease time comes first: a reply without option 82 is better than none (RFC 3046 section 2.2).
+  if (relayAgent !== undefined && wireBytes(relayAgent.length) > room - essentialBytes) relayAgent = undefined;
+  if (relayAgent !== undefined) room -= wireBytes(relayAgent.length);
+
+  writeHeader(message, buffer, at);
+  let end = at + field.options;
+  let leftOut = nothing;
+  if (bytesOf(message.options) <= room) {
+    for (const option of message.options) end = writeOption(buffer, end, option.code, option.data);
+    writeText(message.file, buffer, at + field.file, fileBytes);
+    writeText(message.sname, buffer, at + field.sname, snameBytes);
+  } else {
+    const placement = place(message.options, room, message);
+    leftOut = placement.leftOut;
+    // Behind the others: some readers go into file and sname where they meet it, and would put pieces together in the wrong order.
+    end = writeOptions(placement.inOptions, buffer, end);
+    buffer[end] = code.overload;
+    buffer[end + 1] = 1;
+    buffer[end + 2] = placement.overload;
+    end += overloadOptionBytes;
+    buffer[writeOptions(placement.inFile, buffer, at + field.file)] = code.end;
+    if (placement.overload === 3) buffer[writeOptions(placement.inSname, buffer, at + field.sname)] = code.end;
+    else writeText(message.sname, buffer, at + field.sname, snameBytes);
+  }
+  if (relayAgent !== undefined) end = writeOption(buffer, end, code.relayAgent, relayAgent);
+  else if (message.relayAgent !== undefined) leftOut = [...leftOut, code.relayAgent];
+  buffer[end] = code.end;
+  end += 1;
+  const shortest = at + messageBytesMin;
+  if (end < shortest) {
+    buffer.fill(0, end, shortest);
+    end = shortest;
+  }
+  return { bytes: buffer.subarray(at, end), leftOut };
+}
+
+/** Message type 3, overload 3, server identifier 6, lease time 6. */
+const essentialBytes = 18;
+
+function writeHeader(message: Outgoing, buffer: Uint8Array, at: number): void {
+  buffer.fill(0, at, at + field.options);
+  buffer[at + field.op] = message.op;
+  buffer[at + field.htype] = message.htype;
+  buffer[at + field.hlen] = message.chaddr.length;
+  buffer[at + field.hops] = message.hops;
+  writeUint32(buffer, at + field.xid, message.xid);
+  buffer[at + field.secs] = message.secs >>> 8;
+  buffer[at + field.secs + 1] = message.secs;
+  buffer[at + field.flags] = message.flags >>> 8;
+  buffer[at + field.flags + 1] = message.flags;
+  writeUint32(buffer, at + field.ciaddr, message.ciaddr);
+  writeUint32(buffer, at + field.yiaddr, message.yiaddr);
+  writeUint32(buffer, at + field.siaddr, message.siaddr);
+  writeUint32(buffer, at + field.giaddr, message.giaddr);
+  for (let i = 0; i < Math.min(message.chaddr.length, chaddrBytes); i++) {
+    buffer[at + field.chaddr + i] = message.chaddr[i]!;
+  }
+  writeUint32(buffer, at + field.cookie, magicCookie);
+}
+
+/** A text that does not leave room for its NUL is not sent here; as an option it may be longer. */
+function writeText(text: Uint8Array | undefined, buffer: Uint8Array, at: number, fieldBytes: number): void {
+  if (text !== undefined && text.length < fieldBytes) buffer.set(text, at);
+}
+
+function writeOptions(options: readonly RawOption[], buffer: Uint8Array, at: number): number {
+  let end = at;
+  for (const option of options) end = writeOption(buffer, end, option.code, option.data);
+  return end;
+}
+
+function bytesOf(options: readonly RawOption[]): number {
+  let bytes = 0;
+  for (const option of options) bytes += wireBytes(option.data.length);
+  return bytes;
+}
+
+function writeUint32(buffer: Uint8Array, at: number, value: number): void {
+  buffer[at] = value >>> 24;
+  buffer[at + 1] = value >>> 16;
+  buffer[at + 2] = value >>> 8;
+  buffer[at + 3] = value;
+}

@@ -1,0 +1,44 @@
+// One link on which clients are served: its pools, its bindings, and what is remembered of its clients. Changes are served from the next message on.
+import { BindingTable } from "./binding-table.ts";
+import { isInSubnet, type Pool } from "./pool.ts";
+import { Quarantine } from "./quarantine.ts";
+import { RateLimit, rateLimitDefaults, type RateLimitOptions } from "./rate-limit.ts";
+
+export class Network {
+  readonly name: string;
+  /** Key: the pool's name. Their subnets may be the same; their addresses are not. */
+  readonly #pools = new Map<string, Pool>();
+  readonly bindings = new BindingTable();
+  readonly quarantine = new Quarantine();
+  readonly rateLimit: RateLimit;
+
+  constructor(name: string, rateLimit: RateLimitOptions = rateLimitDefaults) {
+    this.name = name;
+    this.rateLimit = new RateLimit(rateLimit);
+  }
+
+  setPool(pool: Pool): void {
+    this.#pools.set(pool.name, pool);
+  }
+
+  /** Its bindings stay, and are silent while it is away. */
+  deletePool(name: string): void {
+    this.#pools.delete(name);
+  }
+
+  pool(name: string): Pool | undefined {
+    return this.#pools.get(name);
+  }
+
+  /** The pool in whose subnet an address is. */
+  poolAround(address: number): Pool | undefined {
+    for (const pool of this.#pools.values()) if (isInSubnet(pool, address)) return pool;
+    return undefined;
+  }
+
+  /** Whether clients of this network know us by that address. */
+  isServer(identifier: number): boolean {
+    for (const pool of this.#pools.values()) if (pool.serverIdentifier === identifier) return true;
+    return false;
+  }
+}

@@ -1,0 +1,31 @@
+// Addresses that are not to be handed out for a while, because somebody else seems to use them (RFC 2131 section 4.3.3).
+
+/** Only bound addresses come here, one per DECLINE of the client that has it. Beyond this many the oldest is forgotten: 4,096 x 50 B = 0.2 MiB. */
+const addressesMax = 4096;
+
+export class Quarantine {
+  /** Address -> when it ends; in the order of entry. */
+  readonly #untilMs = new Map<number, number>();
+
+  add(address: number, untilMs: number): void {
+    this.#untilMs.delete(address);
+    this.#untilMs.set(address, untilMs);
+    if (this.#untilMs.size <= addressesMax) return;
+    const [oldest] = this.#untilMs.keys();
+    this.#untilMs.delete(oldest!);
+  }
+
+  /** Whoever knows that the conflict is over need not wait for the end. */
+  delete(address: number): void {
+    this.#untilMs.delete(address);
+  }
+
+  has(address: number, nowMs: number): boolean {
+    if (this.#untilMs.size === 0) return false;
+    const untilMs = this.#untilMs.get(address);
+    if (untilMs === undefined) return false;
+    if (untilMs > nowMs) return true;
+    this.#untilMs.delete(address);
+    return false;
+  }
+}

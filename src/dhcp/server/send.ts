@@ -1,0 +1,34 @@
+// A reply as bytes: a datagram for a UDP socket, or a whole frame for a packet socket. One buffer serves for all of them.
+import { encodeFrame, frameBufferBytes, payloadAt } from "../frame/frame.ts";
+import { type Encoded, encodeMessage } from "../message/encode.ts";
+import { port } from "./destination.ts";
+import type { Reply } from "./outcome.ts";
+
+const everybody = 0xffff_ffff;
+const everybodyMac = new Uint8Array(6).fill(0xff);
+
+export class ReplyWriter {
+  readonly #buffer = new Uint8Array(frameBufferBytes);
+
+  /** The view is good until the next call. */
+  datagram({ message, datagramBytes }: Reply): Encoded {
+    return encodeMessage(message, datagramBytes, this.#buffer, payloadAt);
+  }
+
+  /** From the MAC of the interface, with its VLAN where frames are tagged here. A reply to a relay goes by datagram: its MAC is not known. */
+  frame(reply: Reply, source: Uint8Array, vlan: number | undefined): Encoded | undefined {
+    const { destination } = reply;
+    if (destination.kind === "relay") return undefined;
+    const { bytes, leftOut } = this.datagram(reply);
+    const isUnicast = destination.kind === "unicast";
+    const to = isUnicast ? destination.mac : everybodyMac;
+    const headers = {
+      ethernet: vlan === undefined ? { destination: to, source } : { destination: to, source, vlan },
+      sourceAddress: reply.source,
+      destinationAddress: isUnicast ? destination.address : everybody,
+      sourcePort: port.server,
+      destinationPort: destination.port,
+    };
+    return { bytes: encodeFrame(headers, bytes.length, this.#buffer), leftOut };
+  }
+}
