@@ -27,6 +27,8 @@ const everything = {
   ],
 } as const;
 
+/** A field with a name in it has no options. */
+const unpackMaybe = (field: Uint8Array) => (field.includes(255) ? unpackOptions(field) : []);
 const codesOf = (fixture: Fixture, sent: Sent) => fixture.reply(sent).options.map(([code]) => code);
 
 describe("parameters", () => {
@@ -114,6 +116,15 @@ describe("parameters", () => {
     const all = [...reply.options, ...inFile, ...inSname].map(([code]) => code);
     expect(all).toEqual(expect.arrayContaining([54, 51, 119, 6, 15, 121, 224, 252, 66, 67]));
   });
+});
+
+it("a list of names that is too long costs no client its routes", () => {
+  const long = Array.from({ length: 14 }, (_, index) => `${"x".repeat(18 + index)}.example`);
+  const fixture = new Fixture({ pool: { ...everything, domainSearch: [...long, ...long.map((name) => `y${name}`)] } });
+  const { options, file, sname } = fixture.reply({ options: { 53: "01", 55: "77060f1c1a2a791c" } });
+  const codes = [options, unpackMaybe(file), unpackMaybe(sname)].flat().map(([code]) => code);
+  expect(codes).not.toContain(119);
+  expect(codes).toEqual(expect.arrayContaining([6, 15, 28, 26, 42, 121, 252]));
 });
 
 describe("sizes", () => {

@@ -3,10 +3,10 @@
 import { code } from "../options/codes.ts";
 import { chaddrBytes, field, fileBytes, type Header, magicCookie, snameBytes } from "./header.ts";
 import { wireBytes, writeOption } from "./option-field.ts";
-import { type BootTexts, overloadOptionBytes, place, type RawOption } from "./placement.ts";
+import { type BootTexts, overloadOptionBytes, place, placeAll, type RawOption } from "./placement.ts";
 
 export interface Outgoing extends Header, BootTexts {
-  /** Each code once, the most important first; 53 is the first of all. */
+  /** Each code once; 53 is the first. */
   readonly options: readonly RawOption[];
   /** Data of option 82, sent as the last of the options field and never in another (RFC 3046 section 2.2). */
   readonly relayAgent?: Uint8Array | undefined;
@@ -27,8 +27,6 @@ export const datagramBytesMax = 1500;
 /** IPv4 and UDP headers: option 57 counts them. */
 const headersBytes = 28;
 
-const nothing: readonly number[] = [];
-
 /** `datagramBytes` is option 57 of the client; the buffer has room for 1,472 bytes behind `at`. */
 export function encodeMessage(message: Outgoing, datagramBytes: number, buffer: Uint8Array, at: number): Encoded {
   const limit = Math.min(Math.max(datagramBytes, datagramBytesMin), datagramBytesMax) - headersBytes;
@@ -39,28 +37,23 @@ export function encodeMessage(message: Outgoing, datagramBytes: number, buffer: 
   if (relayAgent !== undefined && wireBytes(relayAgent.length) > room - essentialBytes) relayAgent = undefined;
   if (relayAgent !== undefined) room -= wireBytes(relayAgent.length);
 
+  const isRoomy = bytesOf(message.options) <= room;
+  const placement = isRoomy ? placeAll(message.options) : place(message.options, room, message);
+  const { overload } = placement;
   writeHeader(message, buffer, at);
-  let end = at + field.options;
-  let leftOut = nothing;
-  if (bytesOf(message.options) <= room) {
-    for (const option of message.options) end = writeOption(buffer, end, option.code, option.data);
-    writeText(message.file, buffer, at + field.file, fileBytes);
-    writeText(message.sname, buffer, at + field.sname, snameBytes);
-  } else {
-    const placement = place(message.options, room, message);
-    leftOut = placement.leftOut;
+  let end = writeOptions(placement.inOptions, buffer, at + field.options);
+  if (overload !== 0) {
     // Behind the others: some readers go into file and sname where they meet it, and would put pieces together in the wrong order.
-    end = writeOptions(placement.inOptions, buffer, end);
     buffer[end] = code.overload;
     buffer[end + 1] = 1;
-    buffer[end + 2] = placement.overload;
+    buffer[end + 2] = overload;
     end += overloadOptionBytes;
-    buffer[writeOptions(placement.inFile, buffer, at + field.file)] = code.end;
-    if (placement.overload === 3) buffer[writeOptions(placement.inSname, buffer, at + field.sname)] = code.end;
-    else writeText(message.sname, buffer, at + field.sname, snameBytes);
   }
+  if (overload === 0) writeText(message.file, buffer, at + field.file, fileBytes);
+  else buffer[writeOptions(placement.inFile, buffer, at + field.file)] = code.end;
+  if (overload !== 3) writeText(message.sname, buffer, at + field.sname, snameBytes);
+  else buffer[writeOptions(placement.inSname, buffer, at + field.sname)] = code.end;
   if (relayAgent !== undefined) end = writeOption(buffer, end, code.relayAgent, relayAgent);
-  else if (message.relayAgent !== undefined) leftOut = [...leftOut, code.relayAgent];
   buffer[end] = code.end;
   end += 1;
   const shortest = at + messageBytesMin;
@@ -68,6 +61,8 @@ export function encodeMessage(message: Outgoing, datagramBytes: number, buffer: 
     buffer.fill(0, end, shortest);
     end = shortest;
   }
+  const isLost = relayAgent === undefined && message.relayAgent !== undefined;
+  const leftOut = isLost ? [...placement.leftOut, code.relayAgent] : placement.leftOut;
   return { bytes: buffer.subarray(at, end), leftOut };
 }
 

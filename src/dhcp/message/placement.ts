@@ -15,7 +15,7 @@ export interface Placement {
   readonly inOptions: readonly RawOption[];
   readonly inFile: readonly RawOption[];
   readonly inSname: readonly RawOption[];
-  /** Had room nowhere. The list is in the order of importance, so these are the least important that are large. */
+  /** The largest ones, because all had no room. */
   readonly leftOut: readonly number[];
 }
 
@@ -25,35 +25,61 @@ export interface BootTexts {
   readonly sname?: Uint8Array | undefined;
 }
 
+const none: readonly RawOption[] = [];
 /** Code, length and value of option 52. */
 export const overloadOptionBytes = 3;
 
-/**
- * Each option whole into the first field that has room for it. `room` is that of the options field, without END. An option is cut only
- * where it is longer than 255 bytes and so cut anyway: not every client puts pieces together.
- */
-export function place(options: readonly RawOption[], room: number, texts: BootTexts): Placement {
-  const withFile = attempt(withText(options, code.bootFileName, texts.file), room, 1);
-  if (withFile.leftOut.length === 0) return withFile;
-  const all = withText(withText(options, code.bootFileName, texts.file), code.tftpServerName, texts.sname);
-  return attempt(all, room, 3);
+/** All in the options field: what every message is, but the rare one. */
+export function placeAll(options: readonly RawOption[]): Placement {
+  return { overload: 0, inOptions: options, inFile: none, inSname: none, leftOut: [] };
 }
 
-function attempt(options: readonly RawOption[], room: number, overload: 1 | 3): Placement {
-  // One byte of each field is its END.
-  const rooms = [room - overloadOptionBytes, fileBytes - 1, overload === 3 ? snameBytes - 1 : 0];
-  const fields: RawOption[][] = [[], [], []];
+/**
+ * Each option whole into the first field that has room for it. `room` is that of the options field, without END. An option is cut only
+ * where it is longer than 255 bytes and so cut anyway: not every client puts pieces together. Where all do not fit into all fields, the
+ * largest is left out, then the next: a list of names that is too long costs no client its routes.
+ */
+export function place(options: readonly RawOption[], room: number, { file, sname }: BootTexts): Placement {
+  const names: readonly RawOption[] = [
+    ...nameOption(options, code.bootFileName, file),
+    ...nameOption(options, code.tftpServerName, sname),
+  ];
   const leftOut: number[] = [];
+  const isKept = (option: RawOption) => !leftOut.includes(option.code);
+  for (;;) {
+    const kept = options.filter(isKept);
+    const keptNames = names.filter(isKept);
+    const withFile = [...kept, ...keptNames.filter((name) => name.code === code.bootFileName)];
+    const all = [...kept, ...keptNames];
+    const fields = attempt(kept, room, 0) ?? attempt(withFile, room, 1) ?? attempt(all, room, 3);
+    if (fields !== undefined) return { ...fields, leftOut };
+    leftOut.push(all.reduce((one, other) => (other.data.length >= one.data.length ? other : one)).code);
+  }
+}
+
+/** Undefined where an option has room nowhere. Nothing at all always has. */
+function attempt(
+  options: readonly RawOption[],
+  room: number,
+  overload: 0 | 1 | 3,
+): Omit<Placement, "leftOut"> | undefined {
+  const rooms = [
+    overload === 0 ? room : room - overloadOptionBytes,
+    // One byte of each field is its END.
+    overload === 0 ? 0 : fileBytes - 1,
+    overload === 3 ? snameBytes - 1 : 0,
+  ];
+  const fields: RawOption[][] = [[], [], []];
   for (const option of options) {
     const whole = rooms.findIndex((left) => wireBytes(option.data.length) <= left);
     const pieces = whole < 0 ? piecesOf(option, rooms) : [{ field: whole, option }];
-    if (pieces.length === 0) leftOut.push(option.code);
+    if (pieces.length === 0) return undefined;
     for (const piece of pieces) {
       rooms[piece.field]! -= wireBytes(piece.option.data.length);
       fields[piece.field]!.push(piece.option);
     }
   }
-  return { overload, inOptions: fields[0]!, inFile: fields[1]!, inSname: fields[2]!, leftOut };
+  return { overload, inOptions: fields[0]!, inFile: fields[1]!, inSname: fields[2]! };
 }
 
 interface Piece {
@@ -77,7 +103,11 @@ function piecesOf({ code: optionCode, data }: RawOption, rooms: readonly number[
   return from === data.length ? pieces : [];
 }
 
-function withText(options: readonly RawOption[], textCode: number, data: Uint8Array | undefined): readonly RawOption[] {
-  if (data === undefined || options.some((option) => option.code === textCode)) return options;
-  return [...options, { code: textCode, data }];
+/** A name that makes room for options becomes one, if it is not one already. */
+function nameOption(
+  options: readonly RawOption[],
+  nameCode: number,
+  data: Uint8Array | undefined,
+): readonly RawOption[] {
+  return data === undefined || options.some((option) => option.code === nameCode) ? none : [{ code: nameCode, data }];
 }
