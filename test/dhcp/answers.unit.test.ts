@@ -6,7 +6,7 @@ import { Network } from "../../src/dhcp/server/network.ts";
 import { compilePool } from "../../src/dhcp/server/pool.ts";
 import { parseMac } from "../../src/net/mac.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import { bindingDefinition, Fixture, otherMac, poolDefinition, type Sent, storyOf } from "./fixture.ts";
+import { bindingDefinition, effectsOf, Fixture, otherMac, poolDefinition, type Sent, storyOf } from "./fixture.ts";
 import { hex, ip, ipHex, packet, unpackOptions } from "./packet.ts";
 
 const ours = ipHex("192.168.48.2");
@@ -271,6 +271,16 @@ describe("who a client is", () => {
   });
 });
 
+it("effects name the MAC that a client has today, not the one that its binding knows", () => {
+  const fixture = new Fixture({ binding: { clientIdentifier: hex("00766d") } });
+  const sent = { options: { 53: "03", 50: its, 61: "00766d" } };
+  const today = parseMac("02:00:00:00:00:77");
+  expect(effectsOf(fixture.outcome(sent))).toEqual(["leased 192.168.48.81 02:00:00:00:00:11 until 600000"]);
+  expect(effectsOf(fixture.outcome({ ...sent, mac: today }))).toEqual([
+    "leased 192.168.48.81 02:00:00:00:00:77 until 600000",
+  ]);
+});
+
 describe("changes are served from the next message on", () => {
   const discover = { options: { 53: "01", 55: "06" } };
 
@@ -300,6 +310,15 @@ describe("changes are served from the next message on", () => {
     fixture.network.bindings.delete(ip("192.168.48.81").value);
     expect(fixture.story({ ciaddr: "192.168.48.81", options: { 53: "03" } })).toBe("silence: unknown-client");
   });
+
+  it.each(["10.9.9.9", "192.168.48.2"])(
+    "a binding of %s, which no client of the pool can have, is not served",
+    (address) => {
+      const fixture = new Fixture({ binding: { address: ip(address) } });
+      expect(fixture.story(discover)).toBe("silence: no-pool");
+      expect(fixture.story({ options: { 53: "03", 50: ipHex(address) } })).toBe("silence: no-pool");
+    },
+  );
 
   it("a pool that is gone, and comes back", () => {
     const fixture = new Fixture();
@@ -361,9 +380,12 @@ it("everything is counted by closed sets of names", () => {
   fixture.outcome({ options: { 53: "63" } });
   fixture.outcome({ op: 2 });
   fixture.handle(hex("00"));
-  const { received, replies, silences, faults } = fixture.server.tally;
+  const { received, replies, silences, faults } = fixture.network.tally;
   expect(Object.fromEntries(received)).toEqual({ DISCOVER: 1, REQUEST: 2, other: 3 });
   expect(Object.fromEntries(replies)).toEqual({ OFFER: 1, ACK: 1, NAK: 1 });
   expect(Object.fromEntries(silences)).toEqual({ "unsupported-type": 1, "not-a-request": 1, malformed: 1 });
   expect(Object.fromEntries(faults)).toEqual({ "message-too-short": 1 });
+  expect(fixture.server.tally.received.size).toBe(0);
+  fixture.handle(packet({ options: { 53: "01" } }), { network: undefined });
+  expect(Object.fromEntries(fixture.server.tally.silences)).toEqual({ "unknown-network": 1 });
 });

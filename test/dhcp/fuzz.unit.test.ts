@@ -112,8 +112,9 @@ it.each(withFresh(1))(
       }
     }
     expect(replies).toBeGreaterThan(perSeed / 20);
-    const { received, replies: types, silences, faults } = fixture.server.tally;
-    expect(received.size + types.size + silences.size + faults.size).toBeLessThanOrEqual(9 + 3 + 15 + 5);
+    for (const { received, replies: types, silences, faults } of [fixture.server.tally, fixture.network.tally]) {
+      expect(received.size + types.size + silences.size + faults.size).toBeLessThanOrEqual(9 + 3 + 15 + 5);
+    }
     expect(fixture.network.bindings.size).toBe(2);
     expect(fixture.network.rateLimit.clients).toBeLessThanOrEqual(100);
   },

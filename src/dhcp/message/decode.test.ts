@@ -114,6 +114,13 @@ describe("cut off within an option, it is taken where its meaning is clear", () 
     }
   });
 
+  it.each<readonly [string, Packet]>([
+    ["file", { options: { 52: "01", 53: "07" }, file: new Uint8Array(128).fill(12) }],
+    ["sname", { options: { 52: "02", 53: "07" }, sname: new Uint8Array(64).fill(12) }],
+  ])("also in %s", (_, fields) => {
+    expect(decodeMessage(packet(fields))).toMatchObject({ kind: "fault", code: "truncated" });
+  });
+
   it("a missing END cuts nothing off", () => {
     const message = decoded(packet({ options: { 53: "07", 54: ours }, tail: "" }));
     expect(message.options.isTruncated).toBe(false);

@@ -17,6 +17,7 @@ const plain: Outgoing = {
   siaddr: 0xc0a8_0109,
   giaddr: 0,
   chaddr: hex("0800274a1b2c"),
+  mayOverload: true,
   options: [
     { code: 53, data: hex("02") },
     { code: 54, data: hex("c0a80102") },
@@ -111,6 +112,14 @@ describe("what does not fit", () => {
   it("relay agent information that fills the message is left out", () => {
     expect(encode({ relayAgent: data(284) }).leftOut).toEqual([]);
     expect(encode({ relayAgent: data(288) }).leftOut).toEqual([82]);
+  });
+
+  it("where file and sname may have no options, the largest is left out", () => {
+    const options = [...plain.options, { code: 61, data: data(200) }, { code: 56, data: data(100) }];
+    const { bytes, leftOut } = encode({ options, mayOverload: false, file: data(10) });
+    expect(unpack(bytes).options.map(([code]) => code)).toEqual([53, 54, 51, 56]);
+    expect(leftOut).toEqual([61]);
+    expect(unpack(bytes).file[0]).toBe(0x61);
   });
 
   it("a name that leaves no room for its NUL is not in the field", () => {

@@ -6,6 +6,8 @@ import { wireBytes, writeOption } from "./option-field.ts";
 import { type BootTexts, overloadOptionBytes, place, placeAll, type RawOption } from "./placement.ts";
 
 export interface Outgoing extends Header, BootTexts {
+  /** Whether file and sname may have options: those of a NAK may not (RFC 2131 section 4.3.1, table 3). */
+  readonly mayOverload: boolean;
   /** Each code once; 53 is the first. */
   readonly options: readonly RawOption[];
   /** Data of option 82, sent as the last of the options field and never in another (RFC 3046 section 2.2). */

@@ -39,7 +39,11 @@ export function placeAll(options: readonly RawOption[]): Placement {
  * where it is longer than 255 bytes and so cut anyway: not every client puts pieces together. Where all do not fit into all fields, the
  * largest is left out, then the next: a list of names that is too long costs no client its routes.
  */
-export function place(options: readonly RawOption[], room: number, { file, sname }: BootTexts): Placement {
+export function place(
+  options: readonly RawOption[],
+  room: number,
+  { file, sname, mayOverload }: BootTexts & { readonly mayOverload: boolean },
+): Placement {
   const names: readonly RawOption[] = [
     ...nameOption(options, code.bootFileName, file),
     ...nameOption(options, code.tftpServerName, sname),
@@ -51,9 +55,12 @@ export function place(options: readonly RawOption[], room: number, { file, sname
     const keptNames = names.filter(isKept);
     const withFile = [...kept, ...keptNames.filter((name) => name.code === code.bootFileName)];
     const all = [...kept, ...keptNames];
-    const fields = attempt(kept, room, 0) ?? attempt(withFile, room, 1) ?? attempt(all, room, 3);
+    const plain = attempt(kept, room, 0);
+    const fields = mayOverload ? (plain ?? attempt(withFile, room, 1) ?? attempt(all, room, 3)) : plain;
     if (fields !== undefined) return { ...fields, leftOut };
-    leftOut.push(all.reduce((one, other) => (other.data.length >= one.data.length ? other : one)).code);
+    leftOut.push(
+      (mayOverload ? all : kept).reduce((one, other) => (other.data.length >= one.data.length ? other : one)).code,
+    );
   }
 }
 

@@ -42,6 +42,7 @@ const outgoing: fc.Arbitrary<Outgoing> = fc.record({
   siaddr: word,
   giaddr: word,
   chaddr: bytes(16),
+  mayOverload: fc.boolean(),
   file: text(127),
   sname: text(63),
   options,
@@ -73,6 +74,7 @@ describe("what is sent", () => {
           overload & 1 ? unpackOptions(file) : [],
           overload & 2 ? unpackOptions(sname) : [],
         ]);
+        if (!message.mayOverload) expect(overload).toBe(0);
         for (const option of message.options) {
           expect(found.get(option.code)).toBe(leftOut.includes(option.code) ? undefined : toHex(option.data));
           found.delete(option.code);
@@ -124,7 +126,14 @@ describe("what is received", () => {
         const { bytes: datagram, leftOut } = sent(message, 1500);
         const received = decodeMessage(datagram);
         if (received.kind === "fault") throw new Error(received.code);
-        const { file: _file, sname: _sname, options: _options, relayAgent: _relayAgent, ...header } = message;
+        const {
+          file: _file,
+          sname: _sname,
+          options: _options,
+          relayAgent: _relayAgent,
+          mayOverload: _may,
+          ...header
+        } = message;
         expect(received).toMatchObject(header);
         for (const option of message.options) {
           if (!leftOut.includes(option.code)) expect(received.options.get(option.code)).toEqual(option.data);

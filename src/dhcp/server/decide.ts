@@ -9,6 +9,7 @@ import { recordDecline, recordRelease } from "./departure.ts";
 import { answerInform } from "./inform.ts";
 import type { Network } from "./network.ts";
 import { type Outcome, silence } from "./outcome.ts";
+import { canServe } from "./pool.ts";
 import type { Question } from "./question.ts";
 import { offer } from "./reply.ts";
 import { answerRequest } from "./request.ts";
@@ -19,18 +20,18 @@ export function decide(message: Message, network: Network, sourceAddress: number
   const binding = network.bindings.find(macKey, message.options.get(code.clientIdentifier));
   if (binding === undefined) return silence("unknown-client");
   const pool = network.pool(binding.pool);
-  if (pool === undefined) return silence("no-pool");
+  if (pool === undefined || !canServe(pool, binding.address)) return silence("no-pool");
   if (!network.rateLimit.take(macKey, nowMs)) return silence("rate-limited");
   return answer({ message, network, binding, pool, sourceAddress, nowMs });
 }
 
 /** Whether the message is a client's at all, and one that can be answered here. Undefined: it is. */
-export function refuse(message: Message): Outcome | undefined {
+export function refuse(message: Message, acceptRelays: boolean): Outcome | undefined {
   if (message.op !== op.request) return silence("not-a-request");
   if (message.type === undefined) return silence("bootp");
   if (message.htype !== ethernet.htype || message.chaddr.length !== ethernet.hlen)
     return silence("unsupported-hardware");
-  return undefined;
+  return message.giaddr !== 0 && !acceptRelays ? silence("relay-not-allowed") : undefined;
 }
 
 function answer(question: Question): Outcome {

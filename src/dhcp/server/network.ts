@@ -3,6 +3,7 @@ import { BindingTable } from "./binding-table.ts";
 import { isInSubnet, type Pool } from "./pool.ts";
 import { Quarantine } from "./quarantine.ts";
 import { RateLimit, rateLimitDefaults, type RateLimitOptions } from "./rate-limit.ts";
+import { Tally } from "./tally.ts";
 
 export class Network {
   readonly name: string;
@@ -11,6 +12,8 @@ export class Network {
   readonly bindings = new BindingTable();
   readonly quarantine = new Quarantine();
   readonly rateLimit: RateLimit;
+  /** Of messages from this link. */
+  readonly tally = new Tally();
 
   constructor(name: string, rateLimit: RateLimitOptions = rateLimitDefaults) {
     this.name = name;

@@ -24,7 +24,7 @@ export type SilenceReason =
   | "unknown-network"
   /** No binding: a device that is not ours, or not yet. */
   | "unknown-client"
-  /** The binding's pool is not served. */
+  /** The binding's pool is not served, or its address is none of that pool's clients. */
   | "no-pool"
   | "rate-limited"
   /** The address is in quarantine, and the client does not have it yet. */

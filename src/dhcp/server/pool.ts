@@ -108,6 +108,11 @@ export function isInSubnet({ network, mask }: Pool, address: number): boolean {
   return (address & mask) >>> 0 === network;
 }
 
+/** A binding may name any pool and any address; a client never gets one of another subnet, nor the server's own. */
+export function canServe(pool: Pool, address: number): boolean {
+  return isInSubnet(pool, address) && address !== pool.serverIdentifier;
+}
+
 /** The order is that of a reply to a client that asks for nothing in particular. */
 function parametersOf(definition: PoolDefinition): Parameters {
   const { subnet, routers, dnsServers, domainName, domainSearch, ntpServers, mtu, vendorInformation } = definition;

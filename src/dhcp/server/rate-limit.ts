@@ -26,6 +26,7 @@ export class RateLimit {
     this.#options = options;
   }
 
+  /** Those that came back are counted twice: a bound, not a census. */
   get clients(): number {
     return this.#young.size + this.#old.size;
   }
@@ -51,7 +52,6 @@ export class RateLimit {
       this.#young = new Map();
     }
     this.#young.set(client, bucket);
-    this.#old.delete(client);
     return bucket;
   }
 }

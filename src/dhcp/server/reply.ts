@@ -62,6 +62,7 @@ export function nak({ message, pool }: Question, why: string): Reply {
       chaddr: message.chaddr,
       file: undefined,
       sname: undefined,
+      mayOverload: false,
       options,
       relayAgent: message.options.get(code.relayAgent),
     },
@@ -112,6 +113,7 @@ function outgoingOf(
     chaddr: message.chaddr,
     file: pool.file,
     sname: pool.sname,
+    mayOverload: true,
     options,
     relayAgent: message.options.get(code.relayAgent),
   };

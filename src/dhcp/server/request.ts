@@ -29,7 +29,6 @@ export function answerRequest(question: Question): Outcome {
   const requested = message.options.uint(code.requestedAddress, 4);
   // In SELECTING ciaddr has to be 0; a client that fills it in nevertheless is asked what it requests.
   const wanted = state === "RENEWING or REBINDING" ? message.ciaddr : (requested ?? message.ciaddr);
-  if (wanted === 0) return nak(question, "no address requested");
   if (wanted !== binding.address) return nak(question, "the address is not this client's");
   if (state === "RENEWING or REBINDING") return ack(question, message.ciaddr, [leased(question)]);
 

@@ -23,6 +23,7 @@ export interface Arrival {
 export class DhcpServer {
   /** Key: the network's name. */
   readonly #networks = new Map<string, Network>();
+  /** Of what belongs to no network. */
   readonly tally = new Tally();
 
   setNetwork(network: Network): void {
@@ -41,27 +42,27 @@ export class DhcpServer {
   handle(datagram: Uint8Array, arrival: Arrival, nowMs: number): Outcome {
     const message = decodeMessage(datagram);
     if (message.kind === "fault") {
-      const outcome: Outcome = { ...silence("malformed"), fault: message };
-      this.tally.count(undefined, outcome);
-      return outcome;
+      return this.#counted(arrival.network, undefined, { ...silence("malformed"), fault: message });
     }
-    const outcome = this.#answer(message, arrival, nowMs);
-    this.tally.count(message.type, outcome);
-    return outcome;
-  }
-
-  #answer(message: Message, arrival: Arrival, nowMs: number): Outcome {
-    const refusal = refuse(message);
-    if (refusal !== undefined) return refusal;
-    if (message.giaddr !== 0 && !arrival.acceptRelays) return silence("relay-not-allowed");
-    const network =
-      message.giaddr === 0 ? (arrival.network ?? this.#networkOfClient(message)) : this.#networkAround(linkOf(message));
-    if (network === undefined) return silence("unknown-network");
+    const refusal = refuse(message, arrival.acceptRelays);
+    if (refusal !== undefined) return this.#counted(arrival.network, message.type, refusal);
+    const network = this.#networkOf(message, arrival);
+    if (network === undefined) return this.#counted(undefined, message.type, silence("unknown-network"));
     const outcome = decide(message, network, arrival.sourceAddress, nowMs);
     for (const effect of outcome.effects) {
       if (effect.kind === "quarantined") network.quarantine.add(effect.address.value, effect.untilMs);
     }
+    return this.#counted(network, message.type, outcome);
+  }
+
+  #counted(network: Network | undefined, type: number | undefined, outcome: Outcome): Outcome {
+    (network ?? this).tally.count(type, outcome);
     return outcome;
+  }
+
+  #networkOf(message: Message, arrival: Arrival): Network | undefined {
+    if (message.giaddr !== 0) return this.#networkAround(linkOf(message));
+    return arrival.network ?? this.#networkOfClient(message);
   }
 
   /** A client behind a relay renews and releases by unicast, past its relay: its address tells the network (RFC 2131 section 4.3.2, RENEWING). */
