@@ -49,6 +49,9 @@ const outgoing: fc.Arbitrary<Outgoing> = fc.record({
   relayAgent: fc.option(fc.uint8Array({ minLength: 1, maxLength: 300 }), { nil: undefined }),
 });
 
+/** Messages of this size take minutes to make smaller; seed and path of a failure are printed at once. */
+const runs = { endOnFailure: true };
+
 /** The buffer has rubbish in it, as after the message before. */
 function sent(message: Outgoing, size: number) {
   return encodeMessage(message, size, new Uint8Array(2000).fill(0xa5), 46);
@@ -98,7 +101,7 @@ describe("what is sent", () => {
         const room = Math.min(Math.max(size, 576), 1500) - 28 - 241;
         if (wire <= room && message.relayAgent === undefined) expect([overload, leftOut]).toEqual([0, []]);
       }),
-      { numRuns: 500 },
+      { ...runs, numRuns: 500 },
     );
   });
 
@@ -114,7 +117,7 @@ describe("what is sent", () => {
         const again = list.filter((each) => !leftOut.includes(each.code) || each.code === leftOut.at(-1));
         if (leftOut.length > 0) expect(sent({ ...message, options: again }, 576).leftOut).toEqual([leftOut.at(-1)]);
       }),
-      { numRuns: 300 },
+      { ...runs, numRuns: 300 },
     );
   });
 });
@@ -139,7 +142,7 @@ describe("what is received", () => {
           if (!leftOut.includes(option.code)) expect(received.options.get(option.code)).toEqual(option.data);
         }
       }),
-      { numRuns: 300 },
+      { ...runs, numRuns: 300 },
     );
   });
 
@@ -177,7 +180,7 @@ describe("what is received", () => {
           expect(received.options.get(each)).toEqual(Uint8Array.from(parts.flatMap(({ data }) => [...data])));
         }
       }),
-      { numRuns: 500 },
+      { ...runs, numRuns: 500 },
     );
   });
 });
