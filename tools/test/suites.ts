@@ -55,8 +55,8 @@ export const suites: readonly Suite[] = [
   {
     name: "process",
     about:
-      "programs as processes, compiled, stopped and killed: the shim, the embedded API, migrations; Debian's kubectl and host-local",
-    debian: [...shimDebianPackages, "containernetworking-plugins", "openssl", "strace"],
+      "programs as processes, compiled, stopped and killed: the shim, the embedded API, migrations; Debian's kubectl, host-local and tshark",
+    debian: [...shimDebianPackages, "containernetworking-plugins", "openssl", "strace", "tshark"],
     unpacked: ["kubernetes-client"],
     at: "late",
     required: true,
