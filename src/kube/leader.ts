@@ -40,7 +40,7 @@ interface Lost {
 /** client-go's times; the grace is ours. */
 const defaults = {
   clock: realClock,
-  random: Math.random,
+  random: () => Math.random(),
   leaseDurationMs: 15_000,
   renewDeadlineMs: 10_000,
   retryPeriodMs: 2000,

@@ -41,7 +41,7 @@ transferSuite(
         systemNamespace: system,
         newId: () => "noticing",
         say: () => {},
-        quietMs: { fenced: 50, unfenced: 50 },
+        quietMs: { fenced: 500, unfenced: 500 },
         signal: new AbortController().signal,
         goal: { ...plainGoal, to: "named" },
         editDefinitions: true,

@@ -61,7 +61,7 @@ const spreadMs = 2000;
 
 /** client-go's: 0.8 s doubling to 30 s, each up to twice as long, forgotten after two good minutes. */
 const backoff = { firstMs: 800, maxMs: 30_000, jitter: 1, resetAfterMs: 120_000 };
-const defaults = { clock: realClock, random: Math.random };
+const defaults = { clock: realClock, random: () => Math.random() };
 
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T> & typeof defaults;

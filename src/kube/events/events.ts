@@ -49,7 +49,7 @@ const maxMessage = 1024;
 const maxTries = 5;
 const flushMs = 5000;
 const callMs = 10_000;
-const defaults = { clock: realClock, random: Math.random };
+const defaults = { clock: realClock, random: () => Math.random() };
 
 export class EventRecorder {
   readonly #options: EventRecorderOptions & typeof defaults;

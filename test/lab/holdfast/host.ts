@@ -93,10 +93,14 @@ export class LabHost {
     await this.exec(
       script([
         ["mount", "--make-rprivate", "/"],
+        // Shim, socket and configurations stay in sight where the files of tests are below /dev/shm.
+        ["mount", "--bind", this.folder, "/mnt"],
         ...privateFolders.flatMap((path) => [
           ["mkdir", "-p", path],
           ["mount", "-t", "tmpfs", "tmpfs", path],
         ]),
+        ["mkdir", "-p", this.folder],
+        ["mount", "--move", "/mnt", this.folder],
         ["mkdir", "-p", "/run/netns"],
         ["ip", "link", "set", "lo", "up"],
         ["ip", "link", "add", wire, "type", "veth", "peer", "name", `${wire}-end`],
