@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { claimDefinition, type ClaimDefinition, crdRevisionAnnotation, definitionStep } from "./crd.ts";
 
-/** As v0.5.1 of the standard's definition has it: what its clients rely on. Written down here, not taken from our schema. */
+/** Of the standard's definition v0.5.1, what its clients rely on. Written down here, not taken from our schema. */
 interface Schema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;

@@ -1,6 +1,6 @@
-// The CustomResourceDefinition of IPAMClaim, which is the multi-network standard's: put where there is none. Promised: one
-// that is there is replaced only if it is ours (holdfast.io/crd-revision), of an earlier revision, with the same versions.
-// Any other may be newer than what we know, and to replace it would drop fields of every claim.
+// The CustomResourceDefinition of IPAMClaim, the multi-network standard's: created where there is none. Promised: it
+// replaces only ours (holdfast.io/crd-revision) of an earlier revision with the same versions. Any other may be newer
+// than ours, and a replacement would drop fields of every claim.
 import { ipamClaimKind } from "../api/claims/ipam-claim.ts";
 import { definitionOf } from "../api/definition.ts";
 import { holdfastGroup } from "../api/kind.ts";
@@ -57,7 +57,7 @@ function versionsOf({ spec }: ClaimDefinition): string {
   return names.sort().join(", ");
 }
 
-/** Another who installs at the same time is met at most once or twice. */
+/** Another installer at the same time is met once or twice at most. */
 const maxRounds = 5;
 
 /** Puts ours where there is none; the result is what was done. The server serves the kind some moments later. */
@@ -81,14 +81,14 @@ export async function installClaimDefinition({
       else await client.update(definitions, replacing(there, ours), { signal });
       return step;
     } catch (error) {
-      // Another was faster, or the answer was lost: what is there now decides.
+      // Another installer was faster, or the answer was lost: the present definition decides.
       const isOvertaken = isApiError(error, "already-exists", "conflict", "not-found", "outcome-unknown");
       if (!isOvertaken || signal.aborted || round === maxRounds) throw error;
     }
   }
 }
 
-/** At the version that was judged, with whatever else others have written on it. */
+/** At the version that was judged, with all that others have written on it. */
 function replacing(there: ClaimDefinition, ours: ClaimDefinition): ClaimDefinition {
   const annotations = { ...there.metadata.annotations, ...ours.metadata.annotations };
   return { ...there, metadata: { ...there.metadata, annotations }, spec: ours.spec };

@@ -1,6 +1,6 @@
-// Lets go of every claim before Holdfast is removed: our finalizer falls, the claim and its status stay.
-// Promised: nothing but our finalizer is touched, each at the object that was read. It refuses while a controller leads, which would put
-// them back. Not promised: that an address stays with its VM afterwards: what no longer protects it is said before anything is written.
+// Lets go of every claim before Holdfast is removed: our finalizer falls, the claim and its status stay. Promised:
+// changes our finalizer only, each at the version that was read. Refuses while a controller leads, which would put them
+// back. Not promised: that a VM keeps its address afterwards: lost protections are said before anything is written.
 import { claimFinalizer } from "../api/claims/claim-marks.ts";
 import { describeObject } from "../api/metadata.ts";
 import { ipamClaims, leases, type StoredClaim } from "../cluster/resources.ts";
@@ -22,7 +22,7 @@ export interface FinalizerReleaseOptions {
   readonly signal: AbortSignal;
 }
 
-/** A leader renews every 2 s. Half as long again as a lease lives, 15 s, and clocks of different machines are not compared. */
+/** A leader renews every 2 s. 1.5 times the lease's 15 s; clocks of different machines are not compared. */
 const observeMs = 23_000;
 const lookEveryMs = 1000;
 /** A claim that others write at the same time is read again; four writers at once are more than there are. */

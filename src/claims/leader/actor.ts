@@ -67,7 +67,7 @@ export class Actor {
         failures.push(error);
       }
     }
-    // What is told: something that is wrong, before what was only late.
+    // A real error is thrown before one that was only late.
     if (failures.length > 0) throw failures.find((each) => !isStale(each)) ?? failures[0];
     const waits = steps.flatMap((step) => (step.kind === "again" ? [step.afterMs] : []));
     const soonest = Math.min(...waits, due.length < steps.length ? restMs : Infinity);
@@ -112,7 +112,7 @@ export class Actor {
 
   async #mark({ claim, metadata }: Step<"mark">, signal: AbortSignal): Promise<boolean> {
     const { uid, resourceVersion } = claim.metadata;
-    // Who wrote which field is two thirds of a claim, and a leader that starts reads them all: of ours nobody asks it.
+    // managedFields are two thirds of a claim, and a starting leader reads all claims: nobody needs them of ours.
     const lean = isManagedClaim(claim) && { managedFields: untracked };
     const body = { metadata: { ...metadata, ...lean, uid, resourceVersion } };
     await this.#options.client.patch(ipamClaims, nameOf(claim), { type: "merge", body }, { signal });
@@ -133,7 +133,7 @@ export class Actor {
     try {
       isDropped = await removeFinalizer(this.#options.client, ipamClaims, claim, claimFinalizer, { signal });
     } catch (error) {
-      // What a JSON patch says whose tests fail.
+      // The answer to a JSON patch whose tests fail.
       if (isApiError(error, "invalid"))
         throw new ClaimChangedError("the claim's finalizers have changed.", { cause: error });
       throw error;
@@ -168,7 +168,7 @@ export class Actor {
   }
 }
 
-/** What is no failure: somebody was faster, or it is too early. The next look sees it. */
+/** No failure: another writer was faster, or it is too early. The next look sees it. */
 export function isStale(error: unknown): boolean {
   return error instanceof ClaimChangedError || isApiError(error, "conflict", "not-found");
 }
@@ -189,10 +189,10 @@ const kinds = {
 } as const;
 /** The server keeps events for an hour. */
 const againMs = 3_600_000;
-/** About 300 bytes each: 6 MB. What is forgotten is told again. */
+/** About 300 bytes each: 6 MB. A forgotten event is told again. */
 const remembered = 20_000;
 
-/** Events of plans: a plan says what is so each time it is made; people are told once, and again after a while. */
+/** Events of plans: every plan repeats the present state; people are told once, and again after a while. */
 export class EventDedup {
   readonly #events: EventRecorder | undefined;
   readonly #clock: Clock;

@@ -1,5 +1,5 @@
-// What the leader follows for claims: VMs, VMIs and claims, which the cluster may get later, and namespaces; beside what others follow
-// already and hand in: definitions, pods, nodes, reservations, holds.
+// What the leader follows for claims: VMs, VMIs and claims (kinds that the cluster may get later), and namespaces.
+// Definitions, pods, nodes, reservations and holds are followed elsewhere and handed in.
 import { familyKeysOf } from "../../api/claims/claim-family.ts";
 import * as marks from "../../api/claims/claim-marks.ts";
 import * as kubevirt from "../../api/claims/kubevirt.ts";
@@ -80,7 +80,7 @@ export class ClaimCaches {
     return found === undefined ? undefined : `${found.metadata.namespace ?? ""}/${found.metadata.name ?? ""}`;
   }
 
-  /** What a namespace may still get; undefined: no limit. `making`: those that are not in the cache yet. */
+  /** How many claims a namespace may still get; undefined: no limit. `making`: those not in the cache yet. */
   claimsLeft(namespace: string, making = 0): number | undefined {
     const limit = claimLimit(this.namespaces.cache.get(namespace)?.metadata.annotations);
     return claimsLeft(limit, this.claims.cache.byIndex("namespace", namespace).length + making);
@@ -90,7 +90,7 @@ export class ClaimCaches {
     return this.namespaces.cache.get(namespace)?.metadata.deletionTimestamp !== undefined;
   }
 
-  /** Addresses freed at once: by an operator's word, or all where it was seen being deleted. Undefined: it is missing, and may not be restored yet. */
+  /** Addresses freed at once: by an operator's word; all if seen deleted. Undefined: missing, or not restored yet. */
   massReleaseOf(namespace: string): number | undefined {
     if (this.#deleted.has(namespace)) return Number.POSITIVE_INFINITY;
     const found = this.namespaces.cache.get(namespace);
@@ -180,7 +180,7 @@ function marksOf({ labels, annotations }: Pick<kubevirt.KubevirtMetadata, "label
   };
 }
 
-/** Others write these, and one odd object must not stop the list of all: what is no network or interface with a name is left out. */
+/** Odd objects of other writers must not stop the list: networks and interfaces without a name are left out. */
 function trimSpec(spec: kubevirt.VmiSpec | undefined): kubevirt.VmiSpec {
   const networks = named(spec?.networks).map(({ name, multus, pod }) => ({
     name,

@@ -1,5 +1,5 @@
-// Addresses held for claims, found by claim, by family and by the nodes that use them; of 100,000 holds of pods nothing is
-// kept. Promised: only what is held, not what rests. Not promised: freshness; whoever changes one names its version.
+// Addresses held for claims, by claim, by family and by the nodes that use them; of 100,000 holds of pods none is kept.
+// Promised: held addresses only, none that cools. Not promised: freshness; a change of a hold names its version.
 import { holdFamilyOf } from "../../api/claims/claim-family.ts";
 import { ownerOfIdentity } from "../../api/claims/claim-marks.ts";
 import { ownerKindAnnotation } from "../../api/holds/hold-marks.ts";

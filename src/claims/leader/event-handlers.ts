@@ -27,7 +27,7 @@ export class Wakes {
     this.#options = options;
   }
 
-  /** Until the signal aborts. What is there already wakes nobody: `all` has it. */
+  /** Until the signal aborts. Cached objects wake nobody: `all` has them. */
   follow(signal: AbortSignal): void {
     const { caches, held, pods, presence, definitions } = this.#options;
     held.follow(this.#onHeld, signal);
@@ -54,7 +54,7 @@ export class Wakes {
     ]);
   }
 
-  /** Those of VMs and VMIs that have no claim: somebody may wait for one. */
+  /** Families of VMs and VMIs without a claim: somebody may wait for one. */
   *new(): IterableIterator<string> {
     const { machines, instances, claims } = this.#options.caches;
     for (const { cache } of [instances, machines]) {

@@ -1,4 +1,4 @@
-// The facts about one family, from what the leader follows. No call to the server: 10,000 families are gathered at a restart.
+// The facts about one family, from the leader's caches. No call to the server: a restart gathers 10,000 families.
 import { holdFamilyOf } from "../../api/claims/claim-family.ts";
 import { claimNicAnnotation } from "../../api/claims/claim-marks.ts";
 import type { VmiSpec } from "../../api/claims/kubevirt.ts";
@@ -25,8 +25,8 @@ export interface Sources extends Pick<ClaimsOptions, "pods" | "presence" | "defi
 }
 
 /**
- * Of a hold whose claim is gone: that of the VM that it is for, else of its claim's name. Whoever wrote the claim wrote the VM's UID, too; one of
- * another namespace says nothing, since the pods that use the address are in the claim's.
+ * The family of a hold whose claim is gone: its VM's, else that of the claim's name. The writer of the claim wrote the
+ * VM's UID, too; a VM of another namespace does not count, since the pods at the address are in the claim's.
  */
 export function orphansFamily(hold: Hold, familyOf: (uid: string) => string | undefined): string {
   const uid = ownerUidOf(hold);
@@ -109,7 +109,7 @@ export class Gatherer {
     };
   }
 
-  /** For the claims of the family; and those whose claim is gone, by the VM that they are for, else by the claim's name. */
+  /** Holds of the family's claims; those of claims that are gone by their VM, else by the claim's name. */
   #heldOf(
     family: string,
     claims: readonly DeepReadonly<StoredClaim>[],
@@ -133,7 +133,7 @@ export class Gatherer {
   #holdOf({ hold, namespace, changedMs }: RecordedHold, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {
     const { networks } = this.#sources;
     const claim = claims.find(({ metadata }) => metadata.uid === hold.owner.uid);
-    // What others write may lack its spec, whatever its type says.
+    // Other writers may leave out the spec, whatever its type says.
     const spec = claim?.spec as Partial<StoredClaim["spec"]> | undefined;
     const network = claim === undefined ? networks.networkOf(hold, namespace) : (spec?.network ?? "");
     const told = changedMs !== undefined && { changedMs };
@@ -180,7 +180,7 @@ export function launchersIn(objects: Pick<FamilyObjects, "pods" | "vm" | "vmi" |
 
 /** A pod of the same name and another UID is another pod. */
 export function userStateOf({ uid }: HoldUser, pod: DeepReadonly<Pod> | undefined): ReturnType<FamilyFacts["userOf"]> {
-  // What could not be read stands here as a user without a UID: nobody knows what became of it.
+  // An unreadable user stands here without a UID: nobody knows what became of it.
   if (uid === "") return "unknown";
   if (pod === undefined || pod.metadata.uid !== uid) return "gone";
   return isPodOver(pod) ? "over" : "alive";

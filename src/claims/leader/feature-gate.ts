@@ -1,5 +1,5 @@
-// Whether persistent addresses are on: --persistent-ips, or KubeVirt's own feature gate VMPersistentIPs.
-// Promised: while it is not known it is not on; nothing is made and nothing is taken away. Off frees nothing that is held.
+// Whether persistent addresses are on: --persistent-ips, or KubeVirt's own feature gate VMPersistentIPs. Promised: an
+// unknown gate is not on; nothing is made and nothing is taken away. A gate that is off frees no hold.
 import type { ClaimsState } from "../../cluster/claims-state.ts";
 import { OptionalInformer } from "../../cluster/optional-informer.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
@@ -41,7 +41,7 @@ export class FeatureGate {
     if (options.mode === "kubevirt") this.#kubevirts = new OptionalInformer({ ...options, resource: kubevirts });
   }
 
-  /** What it follows, on every replica. */
+  /** On every replica. */
   get follows(): readonly Runnable[] {
     return this.#kubevirts === undefined ? [] : [this.#kubevirts.follow];
   }

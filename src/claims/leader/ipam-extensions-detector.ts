@@ -1,6 +1,6 @@
-// Whether kubevirt/ipam-extensions is at work. It makes claims too and takes its finalizer off them: two systems that both
-// think a claim theirs would each undo what the other keeps. Errs on the side of "runs": what may not be read counts as
-// running, with the reason. A leader says once when it comes and once when it goes: a metric, a line, an event.
+// Whether kubevirt/ipam-extensions runs. It makes claims too and takes its finalizer off them: two systems that both
+// own a claim undo each other's work. Errs on the side of "runs": an object that may not be read counts as running,
+// with the reason. A leader says once when it comes and once when it goes: a metric, a line, an event.
 import { claimOwnerAnnotation, upstreamClaimFinalizer } from "../../api/claims/claim-marks.ts";
 import { type Deployment, deployments, type StoredClaim } from "../../cluster/resources.ts";
 import { stateReference } from "../../cluster/state.ts";
@@ -109,7 +109,7 @@ function isMarked({ metadata }: DeepReadonly<StoredClaim>): boolean {
   return isTheirs && metadata.annotations?.[claimOwnerAnnotation] === undefined;
 }
 
-/** Whether it is there. */
+/** Returns whether it is there. */
 function tell(options: ClaimsOptions, found: readonly string[], wasThere: boolean | undefined): boolean {
   const { log, events, metrics, systemNamespace: namespace } = options;
   const isThere = found.length > 0;

@@ -1,5 +1,5 @@
-// The leader's work on claims, put together: what follows the cluster on every replica, and what acts under the lease. What others follow
-// already comes in: pods, nodes, reservations, holds, shared pools, definitions.
+// The leader's work on claims, put together: caches on every replica, and the work under the lease. Pods, nodes,
+// reservations, holds, shared pools and definitions are followed elsewhere and handed in.
 import type { ReconcilerOptions } from "../../cluster/reconciler-options.ts";
 import type { Pod, StoredPool } from "../../cluster/resources.ts";
 import type { Informer } from "../../kube/cache/informer.ts";
@@ -48,7 +48,7 @@ export class ClaimsLeader {
     return [this.#caches.namespaces] as const;
   }
 
-  /** On every replica; of kinds that may come later. The definitions are not among them: who shares them follows them. */
+  /** On every replica; kinds that may come later. Definitions are not among them: their owner follows them. */
   get follows(): readonly Runnable[] {
     const { machines, instances, claims } = this.#caches;
     return [machines.follow, instances.follow, claims.follow, ...this.#gate.follows];

@@ -1,4 +1,4 @@
-// Where an address of a claim stands in the ledger: the pool, the domain, the part. The same as a daemon finds for an ADD. Pure.
+// Where an address of a claim stands in the ledger: pool, domain, part. The same as a daemon finds for an ADD. Pure.
 import { formatDomain } from "../../api/pools/domain.ts";
 import { markedDomain, settledDomain } from "../../api/pools/pool-domain.ts";
 import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../../api/pools/pool-name.ts";
@@ -81,7 +81,7 @@ export class LedgerPlaces {
     );
   }
 
-  /** Where an address stands that was asked for by number and is in no range: it has no pool. Undefined: another IPAM's. */
+  /** The place of an address that was asked for by number and is in no range: no pool. Undefined: another IPAM's. */
   looseIn(key: string): Pick<LedgerPlace, "namespace" | "domain"> | undefined {
     const definition = this.#readable.get(key);
     if (definition === undefined) return undefined;

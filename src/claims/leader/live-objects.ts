@@ -1,6 +1,6 @@
-// The objects of one family, read from the server before what cannot be undone (docs/decisions/0014). Promised: the order
-// VM, VMI, claims, pods, nodes: no VMI is made after its VM is gone, and a pod that comes later reads its claim's end. No
-// answer throws. Not promised: the holds. They are the caches', and every change of one names the version that was judged.
+// The objects of one family, read from the server before a final step (docs/decisions/0014). Promised: the order VM,
+// VMI, claims, pods, nodes: no VMI is made after its VM is gone, and a later pod reads its claim's end. A missing
+// answer throws. Not promised: holds. They are from the caches, and a change of one names the version that was judged.
 import { claimInstanceAnnotation, claimName } from "../../api/claims/claim-marks.ts";
 import { createdByLabelName, launcherLabelName, launcherValue, type VmiSpec } from "../../api/claims/kubevirt.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
@@ -14,7 +14,7 @@ import { type Instance, type Machine, trimInstance, trimMachine } from "./caches
 import type { FamilyObjects } from "./facts-reader.ts";
 import type { ClaimsOptions } from "./leader.ts";
 
-/** Of one kubernetes selector: 50 UIDs of 37 characters are 2 KB of a path. A VM that was restarted so often since is listed whole. */
+/** UIDs in one label selector: 50 of 37 characters are 2 KB of a path. For more, all launcher pods are listed. */
 const selectorMax = 50;
 
 export interface FreshOptions extends Pick<ClaimsOptions, "client" | "presence" | "systemNamespace"> {
@@ -60,7 +60,7 @@ export async function freshObjects(
   };
 }
 
-/** Those that are known, those that the holds are for, and those that the VM's networks would have. */
+/** Names of known claims, of the holds' claims, and of the claims that the VM's networks would have. */
 function claimNames(name: string, cached: FamilyObjects, specs: readonly (VmiSpec | undefined)[]): ReadonlySet<string> {
   return new Set([
     ...cached.claims.map(({ metadata }) => metadata.name ?? ""),

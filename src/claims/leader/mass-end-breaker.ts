@@ -1,8 +1,9 @@
-// The breaker of claims: ends nothing where the VMs of very many held addresses seem to be gone at once. Then it is more likely that what we see is
-// wrong (VMs of the wrong cluster, restored with other UIDs, or not restored yet) than that so many were deleted. The limits are those of leak collection.
-// Promised: each namespace has a breaker of its own; one namespace alone stops no other. Where three or more lose their VMs, or no VM is listed at all, the list
-// itself is in doubt, and nothing is ended anywhere; two may be one tenant's. It lets go when the VMs are back, and by an operator's word: as many as the annotation of the
-// namespace says, or all by --allow-mass-release. What a VM that lives gives back (a NIC that is unplugged), and what has no owner, is freed all the same.
+// The breaker of claims: ends nothing where the VMs of very many held addresses seem to be gone at once. A wrong list
+// (VMs of another cluster, restored with other UIDs, or not restored yet) is likelier than so many deletions. The
+// limits are those of leak collection. Promised: each namespace has its own breaker; one alone stops no other. Where
+// three or more lose VMs, or no VM is listed at all, the list is in doubt and nothing ends anywhere; two may be one
+// tenant's. It lets go when the VMs are back, and by an operator's word: as many as the namespace's annotation says, or
+// all by --allow-mass-release. NICs unplugged from a living VM, and holds without an owner, are freed all the same.
 import { massReleaseAnnotation } from "../../api/claims/claim-marks.ts";
 import { type BreakerLimits, heldBack } from "../../cluster/mass-release-breaker.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
@@ -18,7 +19,7 @@ export interface MassEndOptions {
   readonly lives: (uid: string) => boolean;
   /** No VM and no VMI is listed. */
   readonly isNobodyListed: () => boolean;
-  /** How many addresses of a namespace may be lost at once by an operator's word. Undefined: there is no such namespace. */
+  /** How many addresses of a namespace an operator lets go at once. Undefined: there is no such namespace. */
   readonly allowed: (namespace: string) => number | undefined;
   readonly isAllowed: boolean;
   /** `namespace` is empty where it is about all of them. `why` is empty: it goes on. */
@@ -34,7 +35,7 @@ interface Loss {
 /** 10,000 holds are counted in 5 ms; in between some ten are freed. */
 const countEveryMs = 100;
 const everywhere = "";
-/** What namespaces beside the two that lost the most may lose without the list being in doubt. */
+/** What namespaces beside the two biggest losers may lose without the list being in doubt. */
 const smallChange: BreakerLimits = { shareMax: 0.3, countMin: 10 };
 
 export class MassEnd {
@@ -47,7 +48,6 @@ export class MassEnd {
     this.#options = options;
   }
 
-  /** The step is not to be done now. */
   holdsBack(step: ClaimStep): boolean {
     const ended = endedBy(step);
     if (ended === undefined || this.#options.isAllowed || this.#options.lives(ended.owner)) return false;
@@ -105,7 +105,7 @@ function stoppedBy(
   return stopped.set(everywhere, `${what}: no claim of a VM that is gone is ended. If they were deleted: ${word}.`);
 }
 
-/** `all`: those that lost the most first. One tenant may delete all that it has, in two namespaces; in a third it is no chance. */
+/** `all`: the biggest loss first. One tenant may delete all it has in two namespaces; a third is no coincidence. */
 function isInDoubt(all: readonly Loss[], isNobodyListed: boolean): boolean {
   const doubted = sum(isNobodyListed ? all : all.slice(1));
   if (heldBack(doubted.lost, doubted.held) === undefined) return false;

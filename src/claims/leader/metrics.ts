@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 import type { ClaimStep } from "../plan/steps.ts";
 
-/** How many persistent addresses are in which state, kept as families are planned: counting 10,000 anew at every scrape would cost more than all else. */
+/** Persistent addresses by state, counted as families are planned: a scrape that counts 10,000 anew is too dear. */
 export class Tally {
   readonly #families = new Map<string, readonly string[]>();
   readonly #counts = new Map<string, number>();

@@ -1,5 +1,5 @@
-// Networks as claims see them: which let addresses stay, who gives the addresses, where ours are recorded. A definition is
-// read once per version. Promised: nothing is parsed that nobody asks for, so with the gate off definitions are not read.
+// Networks as claims see them: which let addresses stay, who gives the addresses, where ours are recorded. A definition
+// is read once per version. Promised: definitions are parsed on demand only, so not at all with the gate off.
 import { parseDomain } from "../../api/pools/domain.ts";
 import { poolNamesToRead } from "../../api/pools/pool-name.ts";
 import type { DefinitionInformer } from "../../cluster/definition-informer.ts";
@@ -64,7 +64,7 @@ export class ClaimNetworks {
     return all.find(({ isAllowed }) => isAllowed) ?? all[0];
   }
 
-  /** Who gives the addresses of a network to claims of the namespace: we do where one of the definitions that they mean is ours. */
+  /** Who gives a network's addresses to claims of the namespace: we, where one of the nearest definitions is ours. */
   giverOf(network: string, namespace: string): "holdfast" | "other" | "unknown" {
     const meant = this.#nearest(network, namespace);
     if (meant.length === 0) return "unknown";
@@ -92,12 +92,12 @@ export class ClaimNetworks {
     return found.length === 1 ? found[0]![0] : "";
   }
 
-  /** Of the network that the address is in, whether it is handed out there or not; undefined: of none that is defined. */
+  /** The prefix length around the address, handed out there or not; undefined: no definition has such a network. */
   lengthAround(network: string, namespace: string, address: Address): number | undefined {
     return this.rangesOf(network, namespace).find(({ range }) => contains(range.prefix, address))?.range.prefix.length;
   }
 
-  /** Undefined: the definitions that are meant name none. Of several the longest: an address is not given again sooner than any of them wants. */
+  /** The longest of the nearest definitions: no address returns sooner than any of them wants. Undefined: none says. */
   cooldownOf(network: string, namespace: string): number | undefined {
     const all = this.#nearest(network, namespace).flatMap(({ ranges }) =>
       ranges.flatMap(({ definition }) => definition.config.cooldownMs ?? []),
@@ -151,8 +151,8 @@ export function trustedByDefault(systemNamespace: string): Trusted {
 }
 
 /**
- * Of definitions with one network's name, which are anybody's to use, the nearest are meant: another tenant's must not change where, how long or whether an
- * address of this claim is held. 0: of the claim's own namespace; 1: an administrator's; 2: another tenant's.
+ * Anybody may define a network of this name. The nearest definitions count: another tenant's must not change where, how
+ * long or whether a claim's address is held. 0: the claim's own namespace; 1: an administrator's; 2: another tenant's.
  */
 export function distanceOf(definition: string, claim: string, trusted: Trusted): number {
   if (definition === claim) return 0;

@@ -1,11 +1,11 @@
-// Claims that are being made, or were made and are not shown by the watch yet. They count against the limit of their namespace: many VMs are planned in
-// the same moment, and each would take the last place for its own. And they are facts of their family: a plan from caches could make a second claim for
-// the same NIC under its other name, since the watch shows that the first name is free before it shows who has the second.
+// Claims that are being made, or that the watch does not show yet. They count against their namespace's limit: of many
+// VMs planned at once each would take the last place. And they are facts of their family: the watch shows that a NIC's
+// first name is free before it shows who has the second, so a plan from caches could make a second claim for the NIC.
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { type DeepReadonly, keyOf, parseKey } from "../../kube/meta.ts";
 
-/** A claim that was made and gone before the watch came again is never shown. Where a watch lags longer, the limit is passed by what is in between. */
+/** The watch never shows a claim that came and went between two looks. With a longer lag the limit can be passed. */
 const rememberMs = 60_000;
 
 interface Pending {

@@ -1,5 +1,5 @@
-// How many claims a namespace may have: holdfast.io/max-claims, kept by the reconciler and by the webhook where installed.
-// Promised: a claim that is there is never taken away for it. Not promised: an exact limit where several create at once by
+// How many claims a namespace may have: holdfast.io/max-claims, kept by the reconciler and by the webhook, if
+// installed. Promised: the limit takes no existing claim away. Not promised: an exact limit for parallel creates by
 // hand: the webhook counts before each create, and two that are counted at the same moment both pass.
 import { maxClaimsAnnotation } from "../../api/claims/claim-marks.ts";
 import { namespaces } from "../../cluster/resources.ts";
@@ -18,7 +18,7 @@ export function countIn(annotations: Readonly<Record<string, string>> = {}, name
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** How many more there may be; undefined: any number. Those that are being deleted still hold their addresses, and count. */
+/** How many more; undefined: any number. A claim that is being deleted still holds its addresses, and counts. */
 export function claimsLeft(limit: number | undefined, count: number): number | undefined {
   return limit === undefined ? undefined : Math.max(0, limit - count);
 }

@@ -1,5 +1,5 @@
-// What the leader says to everybody in holdfast-state: paused, coexistence, sliced ranges; and the key of claims, which is
-// written here. Asked of the server, not followed: an answer is at most a second old; where there is none it is paused.
+// The leader's reading of holdfast-state (paused, coexistence, sliced ranges), and its writing of the key `claims`.
+// Asked of the server, not followed: an answer is at most a second old; no answer means paused.
 import { claimsKey, type ClaimsState, readClaimsState, writeClaimsState } from "../../cluster/claims-state.ts";
 import { readSlicedRanges, type SlicedRange } from "../../cluster/sliced-ranges.ts";
 import { fetchState, readState, saveState } from "../../cluster/state.ts";
@@ -50,7 +50,7 @@ export class SharedState {
     return this.#asked.answer;
   }
 
-  /** Tells daemons whether persistent addresses are on, until the signal aborts: keeps the key `claims` as the gate says. */
+  /** Keeps the key `claims` as the gate says, so that daemons know it, until the signal aborts. */
   async publish(gate: FeatureGate, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     let changed = new AbortController();

@@ -1,6 +1,6 @@
 // Holds addresses that a claim shows and nothing holds: claims that OVN-Kubernetes or a restore brought along.
-// Promised: only where the address is free and has rested, or is this claim's already; beside whereabouts nothing is taken, as for an ADD. What cannot be
-// had is said in the claim's condition, and the status keeps what it shows: the guest may use it.
+// Promised: only a free address that has cooled, or this claim's own; none beside whereabouts, as for an ADD. The
+// claim's condition says which address cannot be had, and the status keeps it: the guest may use it.
 import { allocationReasons, ownershipOf } from "../../api/claims/claim-marks.ts";
 import { type ClaimCondition, claimStatus } from "../../api/claims/claim-status.ts";
 import { tryAddress } from "../../api/holds/address-name.ts";
@@ -73,7 +73,7 @@ async function takeOne(
   const note = { pool: place.pool, why, ...(identity !== undefined && { identity }) };
   const result = await ledgerOf(namespace).take({ domain, address, owner, note }, { signal });
   if (result.outcome === "taken" || result.outcome === "yours") return undefined;
-  // The guest of its last owner may still answer: it rests for this claim like for anybody else.
+  // The guest of its last owner may still answer: it cools for this claim like for anybody else.
   if (result.outcome === "cooling") throw new ClaimChangedError(`${address} rests.`);
   const message =
     `${address} stands in the status of this claim and is held for ${describeOwner(result.hold.owner)}: ` +

@@ -1,10 +1,10 @@
-// One term of a leader of claims: from the moment it leads until it does not any more. It begins with a look at every family, so that whatever was
-// left undone by whoever led before is finished.
-// A VM that is deleted frees its addresses in three rounds of `#reconcile`. Each goes by what is there, and what it changes wakes the next:
+// One term of a leader of claims. It begins with a look at every family: what the last leader left undone is finished.
+// A deleted VM frees its addresses in three rounds of `#reconcile`. Each goes by the state it finds and wakes the next:
 //   1. the VM is gone, and no pod has its claim   step `delete`          the claim's deletion is on record
 //   2. the claim is being deleted                 step `drop-finalizer`  the claim is gone
-//   3. the claim is gone, and no user may run     step `release`         the address rests, then it is free
-// src/claims/plan/ending.ts decides all three. Before each is done the breaker is asked (mass-end-breaker.ts), and the family is read from the server and planned again (live-objects.ts).
+//   3. the claim is gone, and no user may run     step `release`         the address cools, then it is free
+// src/claims/plan/ending.ts decides all three. Before each the breaker is asked (mass-end-breaker.ts), and the family
+// is read from the server and planned again (live-objects.ts).
 import { homeOf } from "../../api/claims/claim-family.ts";
 import { claimInstanceAnnotation } from "../../api/claims/claim-marks.ts";
 import type { StoredPool } from "../../cluster/resources.ts";
@@ -40,7 +40,7 @@ import { SharedState } from "./shared-state.ts";
 const concurrency = 16;
 /** Until a kind that has just come is listed. */
 const unknownMs = 1000;
-/** What no watch tells, and what a lost event would leave: every family is planned again. 10,000 take half a second of it. */
+/** Every family is planned again, for changes that no watch tells and for lost events: half a second for 10,000. */
 const sweepMs = 600_000;
 /** So many at once, so that a VM that starts meanwhile waits for a few milliseconds of them. */
 const sweepChunk = 500;
@@ -138,7 +138,7 @@ export class Term {
     const seenMs = this.#seen.get(family);
     this.#seen.delete(family);
     if (!this.#caches.isKnown) return { requeueAfterMs: unknownMs };
-    // Without the kind there is nothing to make and nothing that could be read: what is held stays.
+    // Without the kind no claim can be made or read: all holds stay.
     if (!this.#caches.claims.isListed) return undefined;
     const facts = this.#gatherer.facts(family);
     const planned = planFamily(facts);
@@ -181,7 +181,7 @@ export class Term {
     if (seenMs !== undefined) metrics?.madeAfter(clock.monotonicMs() - seenMs);
   }
 
-  /** Every one: at the start, and where the gate or a kind has changed. Most are settled: a VM that starts goes before them. */
+  /** At the start, and when the gate or a kind changes. Most are settled: a VM that starts goes before them. */
   #wakeAll(): void {
     for (const family of this.#wakes.new()) this.#controller.enqueue(family);
     for (const family of this.#wakes.all()) this.#controller.enqueueBehind(family);

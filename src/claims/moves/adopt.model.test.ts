@@ -1,4 +1,4 @@
-// Adopt and takeover beside a slow oracle: whatever stands in the cluster, nothing moves that is not proven, nothing that a third has.
+// Adopt and takeover beside a slow oracle, in any cluster: nothing moves without proof, and nothing of a third party.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 

@@ -1,6 +1,6 @@
 // `holdfast adopt NAMESPACE/VM --from UID`: which claims and holds of an earlier life of a VM become its own. Pure.
-// Promised: only what a claim or a hold itself records as the old owner's moves; nothing of an owner that lives, nothing that a third has
-// meanwhile, nothing that a pod of another uses. A NIC moves with all of its addresses or not at all. Done twice, it is done once.
+// Promised: moves only claims and holds that themselves record the old owner; none of a living owner, of a third party,
+// or in use by another's pod. A NIC moves with all of its addresses or not at all. Done twice, it is done once.
 import { adoptedFromAnnotation, claimFinalizer, identityOf, ownershipOf } from "../../api/claims/claim-marks.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
@@ -183,7 +183,7 @@ function hasOther(
   );
 }
 
-/** It must be where the NIC's definition hands out of; what was asked for by number may be in no range, and then has no pool. */
+/** It must be where the NIC's definition hands out; an address by number may be in no range, and then has no pool. */
 function misplacedBy(
   { places }: SnapshotIndex,
   { definition }: owners.OwnClaim,

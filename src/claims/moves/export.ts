@@ -1,5 +1,5 @@
-// Claims as a file that another cluster can read: `holdfast claims export` writes it, `holdfast adopt --file` reads it. Pure.
-// Promised: every VM's claim that has an address is in it, with all of its addresses. What cannot move is named in `left`, with the reason.
+// Claims as a file for another cluster: `holdfast claims export` writes it, `holdfast adopt --file` reads it. Pure.
+// Promised: it has every VM's claim with an address, and all its addresses. `left` names what cannot move, and why.
 import { z } from "zod";
 
 import { macLabelName, ownershipOf } from "../../api/claims/claim-marks.ts";
@@ -107,8 +107,8 @@ export interface FileRequest {
 }
 
 /**
- * `holdfast adopt --file`: which addresses of another cluster's VMs their namesakes here get. Exactly those of the file, or none for that NIC, with who has them.
- * The file is the proof: nothing here says that the VM was the same, so it takes only what is nobody's. Done twice, it is done once.
+ * `holdfast adopt --file`: which addresses of another cluster's VMs their namesakes here get: per NIC the file's, or
+ * none, with who has them. The file alone proves that the VM is the same, so only free ones are taken. Can be repeated.
  */
 export function planFile(books: SnapshotIndex, { file, namespace, name, nic }: FileRequest): moves.MoveDecision[] {
   const claimed = new Map<string, string>();

@@ -1,4 +1,4 @@
-// Plans and carries out moves, one NIC after the other, and says what became of each. What changed under it is looked at again.
+// Plans and carries out moves, NIC by NIC, and reports on each. A NIC that changed meanwhile is looked at again.
 import { restsOf } from "../../cluster/state.ts";
 import { LedgerError } from "../../ipam/ledger.ts";
 import { isApiError } from "../../kube/errors.ts";
@@ -90,7 +90,7 @@ async function carryOut(first: MoveDecision, options: MovingOptions): Promise<Sa
   return { kind: "refused", line: `${first.what}: refused: ${why}, again and again: call this once more.` };
 }
 
-/** What one NIC runs into is no reason to leave the others. */
+/** A failure of one NIC is no reason to leave the others. */
 async function performed(move: Move, options: MovingOptions) {
   try {
     return await perform(move, options);

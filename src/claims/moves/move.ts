@@ -24,7 +24,7 @@ export type ClaimChange =
 
 export interface Move {
   readonly nic: string;
-  /** Written first. "claim": a dead owner's, which a leader ends once its address is passed on. "holds": not ours yet. */
+  /** Written first. "claim": a dead owner's, which a leader ends once its address has moved. "holds": not ours yet. */
   readonly first: "claim" | "holds";
   readonly claim: ClaimChange;
   /** Held for another claim of the same VM in an earlier life, or for its own pod: passed on, never free in between. */
@@ -72,8 +72,8 @@ export function newClaim(target: NewOwner, nic: string, network: string, before:
 }
 
 /**
- * An owner reference to another life of the VM would let garbage collection delete the claim. Our finalizer is there, that of ipam-extensions is
- * not; what others keep it with stays.
+ * An owner reference to another life of the VM would let garbage collection delete the claim. Our finalizer is set,
+ * that of ipam-extensions is not; those of others stay.
  */
 export function remarked(claim: StoredClaim, target: NewOwner, nic: string, before: Before = {}): ClaimChange {
   const ours = new Set([marks.claimFinalizer, marks.upstreamClaimFinalizer]);
@@ -123,7 +123,7 @@ type ClaimsErrorCode =
   | "not-now"
   | "extensions-run"
   | "bad-file"
-  /** Finalizers cannot be let go: a controller would put them back, nobody said --yes, or a claim changes all the time. */
+  /** Finalizers stay: a controller would put them back, --yes is missing, or a claim changes all the time. */
   | "controller-leads"
   | "not-confirmed"
   | "keeps-changing";

@@ -1,5 +1,5 @@
-// A VM, or a VMI without one, as the owner that claims are for: its UID, its NICs, the pods that run it, what it has on one NIC
-// already, and which addresses it could get there. Pure.
+// A VM, or a VMI without one, as an owner of claims: its UID, its NICs, its pods, what it has on a NIC already, and
+// which addresses it could get there. Pure.
 import { homeOf } from "../../api/claims/claim-family.ts";
 import {
   claimName,
@@ -46,7 +46,6 @@ export function newOwnerOf(
   return { ...life, namespace, name, nics };
 }
 
-/** The owner that a claim records, where it is there. */
 export function livingOwnerOf(books: SnapshotIndex, claim: StoredClaim): NewOwner | undefined {
   const ownership = ownershipOf(claim);
   const target = newOwnerOf(books, parseKey(homeOf(claim)));
@@ -133,7 +132,7 @@ export function readIps(ips: readonly string[]): Address[] | string {
   return bad < 0 ? (read as Address[]) : `${JSON.stringify(ips[bad])} is no address: correct the status`;
 }
 
-/** What is not the claim's yet is taken, or passed on by `users`, the VM's pods from before claims. A sentence: why not. */
+/** Addresses not yet the claim's: to take, or passed on by `users`, its VM's pods from before claims. Text: why not. */
 export function obtainable(
   books: SnapshotIndex,
   own: OwnClaim,

@@ -1,6 +1,6 @@
-// Carries out one move: claim, holds, marks. Promised: every write is guarded by what was read; a NIC's addresses move all or
-// none, a failure is taken back; a held address is never nobody's: if its claim goes, the living owner is noted first. Not
-// promised: that a claim made goes again (the leader would make it), or the fate of a lost answer: the next call goes on.
+// Carries out one move: claim, holds, marks. Promised: every write is guarded by what was read; a NIC's addresses move
+// all or none, a failure is undone; a held address is never nobody's: before its claim goes, the living owner is noted.
+// Not promised: that a new claim goes again (the leader would make it), or a lost answer's fate: the next call goes on.
 import { claimFinalizer, claimOwnerAnnotation, overrideAnnotation } from "../../api/claims/claim-marks.ts";
 import { ensurePool } from "../../cluster/pool-object.ts";
 import { ipamClaims, type StoredClaim } from "../../cluster/resources.ts";
@@ -53,7 +53,7 @@ export async function perform(move: Move, options: PerformOptions): Promise<Perf
     const claim = marked ?? (await mark(move, made, options));
     return { outcome: "done", claim, addresses: [...passing, ...taken].map(({ hold }) => `${hold.address}`) };
   } catch (error) {
-    // What a leader does with an address that is the new owner's already is what we would have done: the next plan sees the rest.
+    // A leader does with an address that is already the new owner's what we would do: the next plan sees the rest.
     const isChanged = error instanceof Stopped && error.code === "changed";
     if (!isChanged || move.first === "holds") {
       for (const each of [...passing, ...taken].toReversed()) await each.undo();
@@ -82,7 +82,7 @@ async function claimFor({ claim }: Move, options: PerformOptions): Promise<Store
   return changedMeanwhile(object, client.create(ipamClaims, object, { signal }));
 }
 
-/** What the webhook, where it is installed, asks for of whoever is not the controller: that he says so, each time anew. */
+/** The override that the webhook, if installed, asks of anybody but the controller: anew each time. */
 function overriding({ clock }: PerformOptions): Readonly<Record<string, string>> {
   return { [overrideAnnotation]: `given to its owner by hand, ${new Date(clock.wallMs()).toISOString()}` };
 }
@@ -231,7 +231,7 @@ async function take(
   return { hold, undo: async () => (outcome === "taken" ? book.release(release) : undefined) };
 }
 
-/** What whereabouts has written into a pool that nobody has adopted yet is in no hold: it would not be seen. */
+/** whereabouts' entries in a pool that is not adopted yet have no hold: they would not be seen. */
 async function poolFor(place: LedgerPlace, address: Address, { client, signal }: PerformOptions) {
   const { namespace, identity, naming, l3, domain } = place;
   const found = await ensurePool(client, { namespace, identity, naming, l3, domain, signal });

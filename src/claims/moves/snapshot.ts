@@ -1,6 +1,6 @@
-// Everything that the commands about claims look at, read once: plain lists, no following; and its indexes: whose an address is, what an owner has.
-// Not promised: one moment. Claims are read before holds: a hold precedes its claim's status, so an address that a claim shows is held
-// by the time the holds are listed. Pods come after the holds that name them.
+// What the commands about claims read, once: plain lists without a watch; and indexes: an address's owner, an owner's
+// addresses. Not promised: one moment. Claims are read before holds: a hold precedes its claim's status, so an address
+// that a claim shows is held by the time the holds are listed. Pods come after the holds that name them.
 import { nicOfIdentity, ownerOfIdentity, ownershipOf } from "../../api/claims/claim-marks.ts";
 import { sliceLabelName } from "../../api/slices/slice-grant.ts";
 import { type ClaimsState, readClaimsState } from "../../cluster/claims-state.ts";
@@ -22,7 +22,7 @@ export interface ClaimsSnapshot {
   readonly nowMs: number;
   readonly hasClaims: boolean;
   readonly claims: readonly kinds.StoredClaim[];
-  /** Of all owners, what rests too: whose an address is can only be told from all of them. */
+  /** Holds of all owners, cooling ones too: only all of them tell whose an address is. */
   readonly held: readonly ListedHold[];
   /** Key: namespace/name. */
   readonly machines: ReadonlyMap<string, Machine>;
@@ -84,7 +84,7 @@ export async function readClaims(options: ClaimsOptions): Promise<ClaimsSnapshot
   };
 }
 
-/** What cannot be read is `holdfast check`'s to tell; an address in it is not free, and the ledger says so to who takes. */
+/** `holdfast check` reports unreadable holds; their addresses are not free, and the ledger refuses them to takers. */
 async function readHolds(client: KubeClient, signal: AbortSignal): Promise<ListedHold[]> {
   const held: ListedHold[] = [];
   for await (const each of listHolds(client, { includeCooling: true, signal })) {
@@ -104,7 +104,7 @@ export class SnapshotIndex {
   readonly claims: ReadonlyMap<string, kinds.StoredClaim>;
   /** Key: the owner's UID. */
   readonly #ofOwner: ReadonlyMap<string, readonly kinds.StoredClaim[]>;
-  /** Key: the claim's UID. What rests is nobody's. */
+  /** Key: the claim's UID. A cooling address is nobody's. */
   readonly #ofClaim: ReadonlyMap<string, readonly ListedHold[]>;
   /** Key: OWNER-UID/NIC. */
   readonly #ofIdentity: ReadonlyMap<string, readonly ListedHold[]>;
@@ -133,7 +133,7 @@ export class SnapshotIndex {
     return this.#living.has(uid);
   }
 
-  /** Everything that is held for a claim, whether it is there or not. */
+  /** All holds of claims, whether the claim is there or not. */
   heldForClaims(): readonly ListedHold[] {
     return [...this.#ofClaim.values()].flat();
   }
@@ -142,12 +142,12 @@ export class SnapshotIndex {
     return owner === "" ? [] : (this.#ofOwner.get(owner) ?? []);
   }
 
-  /** What is held for a claim, by the UID of the object. */
+  /** A claim's holds, by the UID of the object. */
   heldFor(claim: string): readonly ListedHold[] {
     return this.#ofClaim.get(claim) ?? [];
   }
 
-  /** What is held for OWNER-UID/NIC, whichever claim it is under. */
+  /** Holds of OWNER-UID/NIC, whichever claim they are under. */
   heldAs(identity: string): readonly ListedHold[] {
     return this.#ofIdentity.get(identity) ?? [];
   }

@@ -1,6 +1,6 @@
-// `holdfast claims takeover`: claims of kubevirt/ipam-extensions become ours. Pure. Promised: only for the living VM or VMI
-// that the owner reference names by UID; all addresses are held first, then our marks replace theirs in one write. What the
-// VM's own pod holds passes on; a conflict changes nothing. Not promised: claims of dead owners (garbage collection, check).
+// `holdfast claims takeover`: claims of kubevirt/ipam-extensions become ours. Pure. Promised: only for the living VM or
+// VMI that the owner reference names by UID; all addresses are held first, then our marks replace theirs in one write.
+// Its pod's holds pass on; a conflict changes nothing. Not promised: dead owners' claims (garbage collection, check).
 import { isForeign, ownershipOf, upstreamClaimFinalizer, upstreamClaimName } from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { ClaimsError, describeClaim, noteFor, remarked, type MoveDecision } from "./move.ts";

@@ -1,5 +1,5 @@
-// Which pods have an address, or may have it any moment. Pure.
-// Errs on the side of "has it": an address that is kept too long is an inconvenience, one that is freed under a guest is not.
+// Which pods have an address, or may have it any moment. Pure. Errs on the side of "has it": an address that is kept
+// too long is a nuisance, one that is freed under a guest is worse.
 import { hashedInterfaceName } from "../../api/claims/kubevirt.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import type { LauncherNic, LauncherPod } from "./facts.ts";
@@ -64,7 +64,7 @@ export function isDetached(pod: LauncherPod, target: AttachmentTarget, family: F
   return !touches(pod, target, family) && !isStillInGuest(life, nic);
 }
 
-/** A pod of a VMI that is not there any more may be anybody's of this name, the dead included. One of another VM that lives is not. */
+/** A pod whose VMI is gone may be of any owner of this name, dead ones too. One of another living VM is not. */
 function isOfItsOwner({ vmiUid }: LauncherPod, { life }: AttachmentTarget, { facts, lives }: Family): boolean {
   if (vmiUid === "") return false;
   if (vmiUid !== facts.vmi?.metadata.uid) return !facts.lives(vmiUid);

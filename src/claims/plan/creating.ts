@@ -1,6 +1,5 @@
-// Which claims are to be made, and what stands in the way. Pure.
-// Promised: a claim that is there is not taken for the one that is wanted by its name. One of an owner that is gone is waited for (ending.ts
-// finishes it); one that we may not finish is said aloud, with the remedy.
+// Which claims are to be made, and what stands in the way. Pure. Promised: a claim is not the wanted one by its name.
+// One of an owner that is gone is waited for (ending.ts ends it); one that we may not end is told, with the remedy.
 import { claimName, swappedClaimName } from "../../api/claims/claim-marks.ts";
 import type { ClaimView, Family } from "./family.ts";
 import { continuedBy } from "./hold-transfer.ts";
@@ -50,7 +49,7 @@ function creationOf(life: Life, wanted: WantedNic, before: readonly WantedNic[],
   return [{ kind: "create", claim, ...(isDoubtful && { isDoubtful }) }];
 }
 
-/** It has the plain name for a good reason: the same NIC's on the network before, or another family's. The daemon looks for both names. */
+/** The plain name is rightly taken: by this NIC's former network or another family. Daemons look for both names. */
 function isPassedBy({ kind, life }: ClaimView, mine: Life): boolean {
   return kind === "elsewhere" || (kind === "owned" && life === mine);
 }

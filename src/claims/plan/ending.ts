@@ -1,7 +1,7 @@
-// How a claim and its addresses go. Pure.
-// Three rounds on purpose, each from what is there, so that whoever leads next finishes what another began: the claim is deleted; our finalizer falls
-// when nothing has it, and with it the claim; an address is freed when its claim is gone, no pod that lives has it, nobody in its list may still run, and
-// nobody will want it back (a claim is made anew for a VM that lives). Whoever acts on it reads all that again (facts.ts).
+// How a claim and its addresses go. Pure. Three rounds on purpose, each from the present state, so that the next leader
+// finishes what another began: the claim is deleted; our finalizer falls when nothing has it, and with it the claim; an
+// address is freed when its claim is gone, no living pod has it, no listed user may still run, and nobody will want it
+// back (a living VM gets its claim anew). Before acting all of that is read again (facts.ts).
 import { claimFinalizer } from "../../api/claims/claim-marks.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import {
@@ -117,7 +117,7 @@ function remainingUsers({ hold }: ClaimHold, target: AttachmentTarget, family: F
   return (hold.users ?? []).filter((user) => !isOver(user, target, family));
 }
 
-/** Certainly, by the rules of leak collection: a pod that is gone from the API, or has ended, may still run on a node that nobody can reach. */
+/** Certainly, as in leak collection: a pod that ended or left the API may still run on an unreachable node. */
 function isOver(user: HoldUser, target: AttachmentTarget, family: Family): boolean {
   // A list that cannot be read counts as one user whom nobody can ask for.
   if (user.uid === "") return false;

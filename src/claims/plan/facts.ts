@@ -1,8 +1,8 @@
-// What is known about one family: everything about one VM name in one namespace. Values only; src/claims gathers them. Pure.
-// Promised by whoever gathers them: all lists are of informers that have listed, or were read from the server; a family is not planned
-// before. They may be old and of different ages. What cannot be undone is therefore planned again, before it is done, from facts that were
-// read from the server (`isFinal` and `confirmed` in steps.ts), in this order: VM, VMI, claims, then pods (those of the family, and each user
-// of the holds by name). A claim that was gone before the pods were listed is not met by a pod that came later: docs/decisions/0014.
+// The facts about one family: everything about one VM name in one namespace. Values only; src/claims gathers them.
+// Pure. Promised by the gatherer: each list is of an informer that has listed, or from the server; else nothing is
+// planned. Facts may be old and of different ages. A final step is therefore planned again from facts read from the
+// server (`isFinal`, `confirmed` in steps.ts), in this order: VM, VMI, claims, then pods (the family's, and each user
+// of the holds by name). A claim that was gone before the pods were listed meets no later pod: docs/decisions/0014.
 import type { VirtualMachine, VirtualMachineInstance } from "../../api/claims/kubevirt.ts";
 import type { ClaimsState } from "../../cluster/claims-state.ts";
 import type { Standing } from "../../cluster/fencing.ts";
@@ -15,7 +15,7 @@ export interface LauncherNic {
   /** The network's name in the VM's spec, by `nicOf`; undefined where it cannot be told. */
   readonly nic: string | undefined;
   readonly interfaceName: string;
-  /** namespace/name of the definition, where element or status say it: tells the two networks of a NIC apart while it is swapped. */
+  /** namespace/name of the definition, by element or status: tells a NIC's two networks apart during a swap. */
   readonly definition?: string;
   /** `ipam-claim-reference`. */
   readonly claim?: string;
@@ -33,7 +33,7 @@ export interface LauncherPod {
   readonly isOver: boolean;
   /** An interface that the networks annotation or network-status lists; twice where their definitions differ. */
   readonly nics: readonly LauncherNic[];
-  /** The runtime has written network-status. Before, an ADD may run for an interface that the annotation lists no more. */
+  /** The runtime wrote network-status. Before, an ADD may run for an interface that the annotation lists no more. */
   readonly hasStatus: boolean;
   /** Why its annotation cannot be read, in a sentence: such a pod may be attached to anything. */
   readonly problem?: string;
@@ -57,9 +57,9 @@ export interface FamilyFacts {
   readonly vmi?: VirtualMachineInstance;
   /** By `familyKeysOf`, and the claim that each hold names. Those of another home are looked at and left alone. */
   readonly claims: readonly StoredClaim[];
-  /** Of VMIs of this name, ended ones too; and, for claims without an owner, pods of the namespace that refer to them. */
+  /** Pods of VMIs of this name, ended ones too; for claims without an owner, the pods that refer to them. */
   readonly pods: readonly LauncherPod[];
-  /** For the claims above; of gone claims by `holdFamilyOf`, or by an identity that begins with this VM's or VMI's UID. */
+  /** Of the claims above; of gone ones by `holdFamilyOf`, or by an identity that begins with this VM's or VMI's UID. */
   readonly holds: readonly ClaimHold[];
   /** By namespace/name. */
   readonly definitionOf: (key: string) => Persistence | "missing" | "unknown";
@@ -69,9 +69,9 @@ export interface FamilyFacts {
   readonly giverOf: (network: string) => "holdfast" | "other" | "unknown";
   /** A VM or VMI of this namespace has this UID, whatever its name. */
   readonly lives: (uid: string) => boolean;
-  /** VMs and VMIs are not served (yet), in a start or a restore: that none is there must not end claims of stopped VMs. */
+  /** VMs and VMIs are not served (yet), at a start or a restore: their absence must not end stopped VMs' claims. */
   readonly areOwnersUnknown?: boolean;
-  /** Since when they are served, where that was not so before: time to adopt what a restore brought back begins no earlier. */
+  /** Since when they are served, if not always: the time to adopt restored claims begins no earlier. */
   readonly ownersSinceMs?: number;
   /** What became of the pod that a hold lists, by UID. "unknown" where it was not looked for. */
   readonly userOf: (user: HoldUser) => "alive" | "over" | "gone" | "unknown";

@@ -1,6 +1,6 @@
-// The facts of a family, put in order: which claim is whose, by UID, and which holds are a claim's. Pure.
-// Promised: a claim is never somebody's by its name. A claim whose owner is gone follows its VMI where that runs on without it, by what is
-// recorded: the VMI's UID on the claim, the VM that started the VMI, or a pod of that VMI among the users of its address.
+// The facts of a family, put in order: each claim's owner, by UID, and each claim's holds. Pure. Promised: a name alone
+// never gives a claim its owner. Where its owner is gone and the VMI runs on, a claim follows the VMI, by the record:
+// the VMI's UID on the claim, the VM that started the VMI, or a pod of the VMI among the users of the address.
 import { homeOf } from "../../api/claims/claim-family.ts";
 import * as marks from "../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
@@ -81,7 +81,7 @@ function viewOf(claim: StoredClaim, facts: FamilyFacts, lives: readonly Life[]):
   const ownerUid = ownership.kind === "owned" ? ownership.uid : "";
   const instance = claim.metadata.annotations?.[marks.claimInstanceAnnotation];
   const life = ownerUid === "" ? undefined : lifeOf({ ownerUid, instance, holds }, facts, lives);
-  // What others write may be anything, whatever its type says.
+  // Other writers may write anything, whatever its type says.
   const { network } = (claim.spec as Partial<StoredClaim["spec"]> | undefined) ?? {};
   return {
     claim,
@@ -98,7 +98,7 @@ function viewOf(claim: StoredClaim, facts: FamilyFacts, lives: readonly Life[]):
   };
 }
 
-/** Where nothing is recorded: by the name that the claim would have. Empty: it is not made like one of a VM's claims. */
+/** Without a record: by the name that the claim would have. Empty: no name that a VM's claim gets. */
 function nicOfName(name: string, vm: string, lives: readonly Life[]): string {
   const specs = lives.flatMap((life) => [life.vm?.spec?.template?.spec, life.vmi?.spec]);
   const nics = specs.flatMap((spec) => networksOf(spec)).map((each) => each.name);

@@ -1,5 +1,5 @@
-// A claim as we make it, and what is to stand on one that is there: whose it is, which NIC, which VMI runs, our finalizer. Pure.
-// Level-triggered: what a hand, a restore or an uninstall took off comes back. This is also how a claim follows its VMI to another owner.
+// A claim as we make it, and what must stand on an existing one: owner, NIC, running VMI, our finalizer. Pure. Marks
+// that a hand, a restore or an uninstall took come back (level-triggered); so a claim follows its VMI to another owner.
 import * as marks from "../../api/claims/claim-marks.ts";
 import { hashedInterfaceName, macOf, type VmiSpec } from "../../api/claims/kubevirt.ts";
 import { readRequested, type Requested } from "../../api/claims/requested-addresses.ts";
@@ -67,14 +67,14 @@ function requestedMarks(life: Life, nic: string): Record<string, string> {
   return addresses.length === 0 ? {} : { [marks.requestedAnnotation]: addresses.join(",") };
 }
 
-/** As the standard has it: garbage collection takes the claim with its owner, and a deletion in the foreground waits for it. */
+/** By the standard: garbage collection takes the claim with its owner; a foreground deletion waits for it. */
 export function referenceOf({ uid, kind }: Life, name: string): OwnerReference {
   return { apiVersion: "kubevirt.io/v1", kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
 const sixBytes = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/;
 
-/** The MAC as a label, for people (holds decide): of the VM's spec, the VMI's, its status. Empty: not known, it stays. */
+/** The MAC as a label, for people (holds decide): of the VM's spec, the VMI's, its status. Empty: unknown, it stays. */
 function macMark({ vm, vmi }: Life, nic: string): Record<string, string> {
   const reported = vmi?.status?.interfaces?.find(({ name }) => name === nic)?.mac;
   const mac = specified(vm?.spec?.template?.spec, nic) ?? specified(vmi?.spec, nic) ?? reported?.toLowerCase();

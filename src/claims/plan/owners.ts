@@ -1,7 +1,7 @@
-// Who of a family can own claims (lives, each with a UID of its own), and which NICs each has, on which networks. Names come back, UIDs do not. Pure.
-// Usually there is one: the VM with its VMI, or a VMI without a VM. Two where a name was used again: a VM, and the VMI that an earlier one left.
-// The VM's template and the VMI are joined: an interface that left one and not the other is still there, and one that is new in the
-// template is wanted before the VMI has it. "absent" is not there.
+// Who of a family can own claims (lives, each with its own UID), and each one's NICs and networks. Names come back,
+// UIDs do not. Pure. Usually there is one: the VM with its VMI, or a VMI without a VM. Two where a name was used again:
+// a VM, and the VMI that an earlier one left. The VM's template and the VMI are joined: an interface that left only one
+// of them is still there, and one that is new in the template is wanted before the VMI has it. "absent" is not there.
 import { takesPart } from "../../api/claims/claim-choice.ts";
 import * as kubevirt from "../../api/claims/kubevirt.ts";
 import type { Persistence } from "../../cni/config/persistence.ts";
@@ -23,7 +23,7 @@ export function livesOf({ vm, vmi }: Pick<FamilyFacts, "vm" | "vmi">): readonly 
   const life: Life = { uid: uidOf(machine)!, kind: "VirtualMachine", phase: phaseOf(machine), vm: machine };
   if (instance === undefined) return [life];
   const controller = controllerOf(instance);
-  // A VM that is deleted with orphans: the reference falls before the VM does, and the VMI is still what its claims are for.
+  // A VM deleted with orphans: the reference falls before the VM does, and its claims are still the VMI's.
   const isIts = controller === life.uid || (controller === undefined && life.phase === "deleting");
   return isIts ? [{ ...life, vmi: instance }] : [life, lifeOfInstance(instance)];
 }
@@ -73,13 +73,13 @@ export interface WantedNic {
   readonly definition?: string;
   /** `spec.network` of its claim; undefined where the definition is not known. */
   readonly network: string | undefined;
-  /** "no": nothing new, and an address that nothing else keeps may go. "wait": not known, nothing is made or taken away. */
+  /** "no": nothing new, and an address that nothing else keeps may go. "wait": unknown, nothing is made or taken. */
   readonly verdict: "yes" | "no" | "wait";
   /** In a sentence, where the definition asks for what cannot be. */
   readonly problem: string;
 }
 
-/** An entry for every NIC that is there, also where it can have no claim: what it has already is not taken away for that. */
+/** An entry for every NIC, also for one that can have no claim: it does not lose what it has for that. */
 export function wantedOf(life: Life, facts: FamilyFacts): readonly WantedNic[] {
   const isIn = takesPart(life.vm, life.vmi, facts.gate.needsLabel);
   return present(life).map((network) => {
@@ -132,7 +132,7 @@ export function isStillInGuest({ vmi }: Life, nic: string): boolean {
   return !isAbsent || (vmi?.status?.interfaces ?? []).some(({ name }) => name === nic);
 }
 
-/** Others write these: what is no network with a name is passed over. */
+/** Others write these: an entry that is no network with a name is passed over. */
 export function networksOf(spec: kubevirt.VmiSpec | undefined): readonly kubevirt.VmNetwork[] {
   const listed: unknown = spec?.networks;
   if (!Array.isArray(listed)) return [];

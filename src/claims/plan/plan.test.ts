@@ -266,7 +266,7 @@ describe("two addresses of one pool for one claim", () => {
     expect(steps.filter(({ kind }) => kind === "release")).toEqual([]);
   });
 
-  /** Two pods were first at once: each daemon took one and wrote its own status. The pod that had the second is gone. */
+  /** Two pods were first at once: each daemon took one and wrote its own status. The second one's pod is gone. */
   const twice = async (): Promise<string> => {
     await story.run("a");
     const [used] = story.addresses("a");

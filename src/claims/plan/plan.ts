@@ -1,5 +1,5 @@
 // What is to be done about one family now. Pure; level-triggered: from any state, whatever was seen or missed before.
-// Promised: one bad object is an event, and the rest of the family goes on; planning a settled family gives nothing but events and `again`.
+// Promised: a bad object is an event, and the rest goes on; a settled family gets nothing but events and `again`.
 import { creatingSteps } from "./creating.ts";
 import { endingSteps, releasingSteps } from "./ending.ts";
 import type { FamilyFacts, LauncherPod } from "./facts.ts";
@@ -10,7 +10,7 @@ import { statusSteps } from "./status.ts";
 import { claimEvent, type ClaimStep } from "./steps.ts";
 import { takingSteps } from "./taking.ts";
 
-/** In the order in which they are best done: what protects an address comes before what lets one go. */
+/** In the best order: steps that protect an address come before steps that let one go. */
 export function planFamily(facts: FamilyFacts): readonly ClaimStep[] {
   const family = familyOf(facts);
   const each = (plan: (view: ClaimView, family: Family) => readonly ClaimStep[]): readonly ClaimStep[] =>

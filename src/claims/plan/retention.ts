@@ -1,6 +1,5 @@
-// Whether a claim is to stay, and if not, why. Pure.
-// A claim goes when its owner is gone or going and nothing of it runs, or when the NIC is gone from an owner that lives. A definition that
-// is not there, or a gate that is off, is no reason.
+// Whether a claim is to stay, and if not, why. Pure. A claim goes when its owner is gone or going and nothing of it
+// runs, or when a living owner lost the NIC. A missing definition, or a gate that is off, is no reason.
 import { claimOwnerAnnotation } from "../../api/claims/claim-marks.ts";
 import { isInUse, targetOf } from "./attachment.ts";
 import type { ClaimView, Family } from "./family.ts";
@@ -18,7 +17,7 @@ const stays: Fate = { kind: "stays" };
 
 /** Time to type `holdfast adopt` after a restore. A VM of the same name waits meanwhile, and is told. */
 export const restoredGraceMs = 10 * 60_000;
-/** A restore writes the object first and its status, with the addresses, in a second request. What has only the first is waited for. */
+/** A restore writes the object first, its status with the addresses in a second request: we wait for the second. */
 const statusGraceMs = 60_000;
 
 export function fateOf(view: ClaimView, family: Family): Fate {
@@ -56,7 +55,7 @@ function reasonWithOwner(view: ClaimView, life: Life, family: Family): string | 
   return kept === view ? undefined : `${kept.name} is the claim for the same`;
 }
 
-/** Of several claims for one NIC on one network: one that has addresses, and is not being deleted, and is the oldest. */
+/** Of several claims for one NIC on one network: one with addresses, not being deleted, the oldest. */
 function keptOf(view: ClaimView, { claims }: Family): ClaimView {
   const same = claims.filter(
     (each) =>
@@ -76,7 +75,7 @@ function order(a = "", b = ""): number {
   return a < b ? -1 : 1;
 }
 
-/** 0: it is not a restore's. Ours carry the identity on their holds; a restored claim has a new UID, and so none, or one without. */
+/** 0: not restored. Holds of our claims have the identity; a restored claim has a new UID: no hold, or none with it. */
 function restoredUntilMs({ claim, holds, network, isDeleting }: ClaimView, { facts }: Family): number {
   const { annotations = {}, creationTimestamp = "" } = claim.metadata;
   const isRecorded = annotations[claimOwnerAnnotation] !== undefined;
@@ -86,7 +85,7 @@ function restoredUntilMs({ claim, holds, network, isDeleting }: ClaimView, { fac
   return Number.isNaN(createdMs) ? 0 : Math.max(createdMs, facts.ownersSinceMs ?? 0) + graceOf(claim);
 }
 
-/** One that we made refers to its owner, and garbage collection ends it with that one: only a restore has a record without a reference. */
+/** Claims that we made go with the owner they refer to: only a restore has a record without a reference. */
 function graceOf({ metadata, status }: ClaimView["claim"]): number {
   if ((status?.ips ?? []).length > 0) return restoredGraceMs;
   return (metadata.ownerReferences ?? []).length === 0 ? statusGraceMs : 0;

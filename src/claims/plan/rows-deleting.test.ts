@@ -1,4 +1,4 @@
-// Rows of the state machine of a persistent address, as stories on a model cluster: deleting. Each test is named after its row.
+// The state machine of a persistent address, on a model cluster: deleting. Tests name their row.
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { claimFinalizer, continuesAnnotation } from "../../api/claims/claim-marks.ts";

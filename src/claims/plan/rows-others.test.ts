@@ -1,4 +1,4 @@
-// Rows of the state machine of a persistent address, as stories on a model cluster: claims by hand, networks, nodes. Each test is named after its row.
+// The state machine of a persistent address, on a model cluster: claims by hand, networks, nodes. Tests name their row.
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { claimFinalizer } from "../../api/claims/claim-marks.ts";

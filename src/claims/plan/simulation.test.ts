@@ -1,5 +1,5 @@
-// Random lives of VMs on a model cluster, against a slow oracle. Everything that takes several reads and writes (a plan's steps, an ADD) is
-// cut at every one of them: anything may come between, and a leader may die there. Caches are old, each kind by another age.
+// Random lives of VMs on a model cluster, against a slow oracle. A plan's steps and an ADD are cut at every read and
+// write: anything may come between, and a leader may die there. Caches are old, each kind by another age.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 

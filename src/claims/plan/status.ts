@@ -1,6 +1,6 @@
-// The status of a claim, from what is held for it. Pure.
-// The daemon writes the status right after the commit; this repairs what was lost, and follows the pod. It lets the daemon go first: of two that
-// write at once one is refused, and a first ADD waits for its write. What the daemon said about a failure stands until something else is so.
+// The status of a claim, from its holds. Pure. The daemon writes the status right after the commit; this repairs lost
+// writes, and follows the pod. The daemon goes first: of two writes at once one is refused, and a first ADD waits for
+// its write. What the daemon said about a failure stands until the state changes.
 import { allocatedCondition, allocationReasons } from "../../api/claims/claim-marks.ts";
 import { allocatedWords, type ClaimCondition, claimStatus } from "../../api/claims/claim-status.ts";
 import { ownerKey } from "../../ipam/owner.ts";
@@ -25,7 +25,7 @@ export function statusSteps(view: ClaimView, family: Family): readonly ClaimStep
   return waitMs > 0 ? [{ kind: "again", afterMs: waitMs }] : [{ kind: "status", claim: view.claim, status }];
 }
 
-/** A daemon's write follows its commit within milliseconds; what it has not written by then was lost, or waits longer than anybody should. */
+/** A daemon writes within milliseconds of its commit; a write that is missing after this time is lost or too late. */
 const daemonWritesMs = 1000;
 
 /** How long it is the turn of the daemon whose pod has come to the address; none where no pod is at it. */
@@ -63,7 +63,7 @@ function byAddress({ hold: a }: ClaimHold, { hold: b }: ClaimHold): number {
   return a.address.family - b.address.family || compare(a.address, b.address);
 }
 
-/** What stands is kept while it says the same addresses: it may tell of a pod that was refused, or of a family that is exhausted. */
+/** A condition stays while its addresses do: it may tell of a refused pod or an exhausted family. */
 function conditionOf(view: ClaimView, ips: readonly string[]): ClaimCondition {
   const outside = view.holds
     .filter(({ isOutOfRange }) => isOutOfRange === true)
@@ -96,12 +96,12 @@ function sameTexts(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, index) => text === b[index]);
 }
 
-// A claim may have two addresses of one pool: an answer was lost and a search came too early, or two pods were the first at once.
+// A claim may have two addresses of one pool: an answer was lost and a search came too early, or two pods came at once.
 
 /**
- * The one that no pod is at and that the status does not have goes, beside one that a pod is at or that the status has. One that the status has goes only beside
- * another that both have: no ADD is answered with an address that the status lacks, so a pod that is listed at such a one has not got it, or
- * is over, and its end was seen here first.
+ * An address without a pod and not in the status goes, beside one with either. One in the status goes only beside
+ * another with both: no ADD is answered with an address that the status lacks, so a pod listed at such a one has not
+ * got it, or is over, and its end was seen here first.
  */
 export function isSpare(spare: ClaimHold, view: ClaimView): boolean {
   if (isUsed(spare)) return false;
@@ -111,8 +111,8 @@ export function isSpare(spare: ClaimHold, view: ClaimView): boolean {
 }
 
 /**
- * It is not to be told beside the other: of two pods that were the first at once the daemons decide by the status which address is the claim's,
- * and who finds another than its own there gives its own back. The first that is told counts; where none is, the lowest.
+ * Not for the status beside the other: of two pods that came first at once the daemons decide by the status; who finds
+ * another address there gives its own back. The first in the status counts; without one, the lowest.
  */
 function isSecond(hold: ClaimHold, view: ClaimView): boolean {
   if (isTold(hold, view)) return false;

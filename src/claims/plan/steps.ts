@@ -1,5 +1,5 @@
-// What is to be done about a family, as values. src/claims carries them out. Pure.
-// Promised: every step can be done twice, and each stands alone: one that fails, or that a crash swallows, is planned again.
+// What is to be done about a family, as values. src/claims carries them out. Pure. Promised: every step can be done
+// twice and stands alone: one that fails, or that a crash swallows, is planned again.
 import type { ClaimStatus } from "../../api/claims/claim-status.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
@@ -32,7 +32,7 @@ export type ClaimStep =
   | {
       readonly kind: "create";
       readonly claim: StoredClaim;
-      /** One for the same NIC and network is there, of an owner that seems to be gone: it may have followed its guest to this one. */
+      /** The NIC and network have one, of an owner that seems gone: it may have followed its guest to this owner. */
       readonly isDoubtful?: boolean;
     }
   /** Guarded by UID and resourceVersion. */
@@ -52,30 +52,30 @@ export type ClaimStep =
       readonly kind: "take";
       readonly claim: StoredClaim;
       readonly addresses: readonly string[];
-      /** namespace/name of the definition that its VM names; undefined: not known, and the name of its network says it. */
+      /** namespace/name of the definition that its VM names; undefined: unknown, its network's name says it. */
       readonly definition?: string;
       /** For the note; none where the claim's owner is not of this life: a restore that nobody has adopted yet. */
       readonly identity?: string;
     }
   | { readonly kind: "status"; readonly claim: StoredClaim; readonly status: ClaimStatus }
-  /** What is so, not what happened: said again by every plan while it is so. Whoever sends it sends it once in a while. */
+  /** A state, not an occurrence: every plan says it again while it lasts. The sender sends it once in a while. */
   | ClaimEvent
   /** Plan again at the latest then: something was waited for that no watch tells. */
   | { readonly kind: "again"; readonly afterMs: number };
 
-/** What cannot be undone. Before it is done the family is read from the server and planned again, as facts.ts says. */
+/** A step that cannot be undone. Before it the family is read from the server and planned again, as facts.ts says. */
 export function isFinal(step: ClaimStep): boolean {
   const { kind } = step;
   if (kind === "create") return step.isDoubtful === true;
   return kind === "delete" || kind === "drop-finalizer" || kind === "release" || kind === "users" || kind === "pass";
 }
 
-/** The step of the plan from fresh facts that is this one; do that one, since it carries fresh versions. Undefined: do not. */
+/** The same step of the plan from fresh facts: do that one, it has fresh versions. Undefined: do not. */
 export function confirmed(step: ClaimStep, fresh: readonly ClaimStep[]): ClaimStep | undefined {
   return fresh.find((each) => each.kind === step.kind && subjectOf(each) === subjectOf(step));
 }
 
-/** What a step is about: the claim's UID, or its name where it is to be made; the hold's address and owner. */
+/** The subject of a step: the claim's UID, or its name where it is to be made; the hold's address and owner. */
 function subjectOf(step: ClaimStep): string {
   if ("hold" in step) {
     const { domain, address, owner } = step.hold.hold;

@@ -1,6 +1,6 @@
-// Addresses of a status that nothing holds: what OVN-Kubernetes gave before, or what a restore brought back. Pure.
-// They are taken like any other, so one that is another's stays another's. Where something is held for the claim, that is believed. A status is not only
-// ours to write: what it names is bound like whatever is asked for by number (src/cni/by-number.ts), one of each range at most.
+// Addresses of a status that nothing holds: OVN-Kubernetes gave them, or a restore brought them back. Pure. They are
+// taken like any other, so another's stays another's. Where the claim has a hold, the hold is believed. Others may
+// write a status: its addresses are bound like those asked for by number (src/cni/by-number.ts), one per range at most.
 import { allocatedCondition, allocationReasons, identityOf } from "../../api/claims/claim-marks.ts";
 import { tryAddress } from "../../api/holds/address-name.ts";
 import { maxRequested } from "../../cni/by-number.ts";

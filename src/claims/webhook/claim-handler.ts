@@ -1,6 +1,6 @@
-// The answer about a claim that somebody creates, changes or deletes: reads what the deciders must know.
-// Promised: our own controller, garbage collection and the end of namespaces are never kept waiting by a look at the cluster. What cannot be
-// read ends the answer with an error, and the API server goes on without us.
+// The answer to a create, change or delete of a claim: reads what the rules need. Promised: our controller, garbage
+// collection and the end of namespaces never wait for a look at the cluster. A failed read ends the answer with an
+// error, and the API server goes on without us.
 import { familyKeysOf } from "../../api/claims/claim-family.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { textOf } from "../../cni/json.ts";
@@ -24,7 +24,7 @@ export type ClaimHandlerView = Pick<
   "vm" | "vmi" | "namespace" | "countClaims" | "definitions" | "freshDefinitions" | "mayOverride"
 >;
 
-/** Garbage collection and the end of namespaces, with service accounts of their own or without: to refuse them would stop both. */
+/** Garbage collection and the end of namespaces, by their own service accounts or not: a refusal would stop both. */
 const housekeepers: ReadonlySet<string> = new Set([
   "system:serviceaccount:kube-system:generic-garbage-collector",
   "system:serviceaccount:kube-system:namespace-controller",

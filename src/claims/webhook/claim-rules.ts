@@ -1,6 +1,6 @@
-// Whether somebody else may create, change or delete a claim. Pure.
-// A claim deleted under its VM keeps its address by its finalizer until the VM goes; the refusal spares its owner the wait and the
-// question. Never refused is what the end of a VM, of a namespace or of a NIC leads to.
+// Whether anybody but the controller may create, change or delete a claim. Pure. A claim deleted under its VM keeps its
+// address by its finalizer until the VM goes; the refusal spares its owner the wait and the question. Never refused:
+// whatever the end of a VM, of a namespace or of a NIC leads to.
 import * as marks from "../../api/claims/claim-marks.ts";
 import type { VirtualMachine, VirtualMachineInstance, VmiSpec } from "../../api/claims/kubevirt.ts";
 import { hasNic, isClaimOf } from "../../api/claims/vm-owner.ts";
@@ -104,7 +104,7 @@ export interface CreationFacts {
   readonly isOverridden: boolean;
 }
 
-/** Velero's: a claim may precede its network and has old marks. Anybody can write it, so it needs the right to override. */
+/** Velero's: a claim may precede its network, with old marks. Anybody can write it: it needs the right to override. */
 const restoreLabelName = "velero.io/restore-name";
 
 export function saysRestored({ metadata }: StoredClaim): boolean {
@@ -152,7 +152,7 @@ function advice(network: string, namespace: string, networks: readonly KnownNetw
   return `. Those of ${namespace} are ${shown.join(", ")}${more}.`;
 }
 
-/** At most `nearby` letters to change, add or take away; names are 253 letters at most, so a row of numbers is enough. */
+/** At most `nearby` letters to change, add or remove; names have at most 253 letters: one row of numbers will do. */
 export function isNear(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > nearby) return false;
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);

@@ -1,6 +1,6 @@
-// What the API server is told of our webhooks: which requests to ask about, how long to wait, and that it goes on without us. Pure.
-// Both fail open. The reference is a help for CNIs that read nothing else, and our daemon finds a claim without it; what validation
-// refuses is held up by finalizers and by the reconciler as well. A cluster whose controller is away must still start and delete VMs.
+// Our webhooks as the API server knows them: which requests, how long to wait, and that it goes on without us. Pure.
+// Both fail open. The reference helps CNIs that read nothing else; our daemon finds a claim without it. Finalizers and
+// the reconciler back up what validation refuses. A cluster whose controller is away must still start and delete VMs.
 import { launcherLabelName, launcherValue } from "../../api/claims/kubevirt.ts";
 
 export const configurationName = "holdfast-claims";
@@ -14,7 +14,7 @@ const launcherTimeoutSeconds = 3;
 /** A person waits for it; an unknown network costs a list of all definitions. */
 const claimTimeoutSeconds = 5;
 
-/** By `service`, or by `url` where the controller runs outside of the cluster; the authority is written by the controller. */
+/** By `service`, or by `url` for a controller outside of the cluster; the controller writes the authority. */
 export type ClientConfig = (path: string) => object;
 
 export function mutatingConfiguration(clientConfig: ClientConfig, metadata: object = {}): object {

@@ -1,4 +1,4 @@
-// What the handlers read for an answer, and when they read nothing: a view that fails stands for an API server that is away.
+// What the handlers read for an answer, and when they read nothing: a failing view stands for an absent API server.
 import { describe, expect, test } from "vitest";
 
 import { claimNicAnnotation, claimOwnerAnnotation } from "../../api/claims/claim-marks.ts";

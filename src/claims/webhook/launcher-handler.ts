@@ -1,5 +1,5 @@
-// The answer about a launcher pod: reads what launcher.ts must know, and nothing where the pod alone tells.
-// Promised: it allows every pod. What cannot be read ends the answer with an error, and the API server goes on without us.
+// The answer about a launcher pod: reads what launcher.ts needs, and nothing where the pod alone tells. Promised: it
+// allows every pod. A failed read ends the answer with an error, and the API server goes on without us.
 import { takesPart } from "../../api/claims/claim-choice.ts";
 import type { VirtualMachineInstance } from "../../api/claims/kubevirt.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";

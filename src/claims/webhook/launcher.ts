@@ -1,6 +1,6 @@
-// What a launcher pod is given before it is stored: each NIC's claim. Pure; launcher-handler.ts reads. Promised: a reference
-// stays; of a pod that is there only new elements get one, the others are attached as they are. References that KubeVirt
-// drops with the list it writes at a plug or unplug come back. One NIC that cannot be judged keeps no other from its own.
+// What a launcher pod is given before it is stored: each NIC's claim. Pure; launcher-handler.ts reads. Promised: a
+// reference stays; of an existing pod only new elements get one, the others are attached as they are. References that
+// KubeVirt drops with its list at a plug or unplug come back. A NIC that cannot be judged keeps no other from its own.
 import { homeOf } from "../../api/claims/claim-family.ts";
 import { primaryClaimAnnotation, claimName, ownershipOf, swappedClaimName } from "../../api/claims/claim-marks.ts";
 import { nicOf, type VirtualMachineInstance, type VmNetwork, type NicElement } from "../../api/claims/kubevirt.ts";
@@ -65,7 +65,7 @@ export function primaryToJudge({ annotations, before }: LauncherPodText, vmi: Vi
   return podNetworkOf(vmi);
 }
 
-/** What needs no look at anything but the pod: undefined where more is to be known. */
+/** Index of an element -> the claim that it referred to before: the pod alone tells. */
 export function carriedOver(pod: LauncherPodText): ReadonlyMap<number, string> {
   const known = launcherElements(pod.before?.[networksAnnotation], pod.namespace);
   const elements = launcherElements(pod.annotations[networksAnnotation], pod.namespace);
@@ -112,7 +112,7 @@ function judgePrimary({ pod, vmi, primary, isWanted, claimOf }: LauncherFacts): 
   const reference: Reference = referenceOf({ vmi, nic: network, definition: persistence, isWanted, claimOf });
   if (reference.claim === undefined) return { patch: [], warnings: [reference.why] };
   const patch = [write(primaryClaimAnnotation, reference.claim)];
-  // Who has written it already asks for something of his own.
+  // A writer of this annotation asks for something of his own.
   if ((pod.annotations[defaultNetworkAnnotation] ?? "") !== "") return { patch, warnings: [] };
   const { text, why } = firstSelection({ vmi, network, claim: reference.claim, config, first });
   return { patch: text === undefined ? patch : [...patch, write(defaultNetworkAnnotation, text)], warnings: [why] };
@@ -171,7 +171,7 @@ function referenceOf({ vmi, nic, definition, isWanted, claimOf }: NicFacts): Ref
   return nothing;
 }
 
-/** The name that the reconciler will give it: the plain one, unless the NIC has a claim of another network there, or another VM has. */
+/** The reconciler's name for it: the plain one, unless the NIC's claim of another network, or another VM, has it. */
 function toBeMade(
   names: readonly string[],
   claimOf: (name: string) => StoredClaim | undefined,
@@ -202,7 +202,7 @@ interface LauncherElement extends NicElement {
   readonly claim: string;
 }
 
-/** Odd text is nobody's error here; the pod's ADD says what is wrong. An annotation is 256 KiB at most, and JSON of elements is some hundred bytes each: more than these are a mistake, and left alone. */
+/** More is a mistake and left alone (an annotation has 256 KiB at most, an element some 100 bytes): the ADD reports. */
 const maxElements = 100;
 
 /** `namespace` is the pod's. */

@@ -1,5 +1,5 @@
-// The first interface of a launcher pod in a namespace whose primary network is user-defined: its claim, and what OVN-Kubernetes is told of
-// addresses and a MAC that were asked for. Pure.
+// The first interface of a launcher pod where the namespace's primary network is user-defined: its claim, and what
+// OVN-Kubernetes is told of requested addresses and MAC. Pure.
 import { addressesAnnotation } from "../../api/claims/claim-marks.ts";
 import { macOf, type VirtualMachineInstance, type VmNetwork } from "../../api/claims/kubevirt.ts";
 import { readRequested } from "../../api/claims/requested-addresses.ts";
@@ -18,7 +18,7 @@ export interface PrimaryFacts {
   readonly network: VmNetwork;
   readonly claim: string;
   readonly config: string;
-  /** namespace/name of OVN-Kubernetes' own definition of the first interface; undefined: there is none, or more than one. */
+  /** namespace/name of OVN-Kubernetes' definition of the first interface; undefined: none, or more than one. */
   readonly first: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface FirstSelection {
   readonly why: string;
 }
 
-/** Addresses are written with the length of the subnet that they are in: with that of another they would not be on the link. */
+/** Addresses carry the length of their own subnet: with another they would not be on the link. */
 export function firstSelection({ vmi, network, claim, config, first }: PrimaryFacts): FirstSelection {
   const asked = readRequested(vmi.metadata.annotations?.[addressesAnnotation], network.name).addresses;
   const mac = macOf(network.name, vmi.spec ?? {});

@@ -1,6 +1,6 @@
-// The webhooks of one replica: a certificate that all replicas share, the server, and the configurations that trust it.
-// Promised: whatever fails here is tried again and never ends the process: the API server goes on without an answer. A configuration that is
-// applied late, or anew, is trusted within a minute.
+// The webhooks of one replica: the replicas' common certificate, the server, and the configurations that trust it.
+// Promised: a failure is tried again and never ends the process: the API server goes on without an answer. A
+// configuration that is applied late, or anew, is trusted within a minute.
 import { Counter, type Registry } from "prom-client";
 
 import { asError } from "../../kube/abort.ts";
@@ -31,7 +31,7 @@ export interface ClaimsWebhookOptions extends ClaimsViewOptions {
 
 const lookEveryMs = 60_000;
 const retryMs = 5000;
-/** A review is answered within 5 s; a third of the 25 s that a process has to end, as src/kube/process/manager.ts has it. */
+/** A review takes 5 s at most; this is a third of the 25 s that a process has to end (src/kube/process/manager.ts). */
 const closeGraceMs = 8000;
 
 export class ClaimsWebhook implements Runnable {
@@ -83,7 +83,7 @@ export class ClaimsWebhook implements Runnable {
       const { port, host, onError, onListen } = this.#options;
       const at = { port, ...(host !== undefined && { host }) };
       const server = new AdmissionServer({ ...at, handlers: this.#handlers(), certificate: serving, onError });
-      const listening = await server.listen(); // by itself: an optional call that is not made does not evaluate its arguments
+      const listening = await server.listen(); // by itself: onListen?.() evaluates its arguments only if set
       this.#server = server;
       onListen?.(listening);
     } else if (this.#serving !== serving.cert) this.#server.setCertificate(serving);

@@ -1,6 +1,6 @@
-// What the webhooks must know of the cluster: reads only. VMs, claims and namespaces come from the server each time: an old
-// picture could refer a pod to another's claim, or refuse a delete that is due. Definitions come from the controller's
-// cache; one that is not there is asked for before it counts as missing.
+// What the webhooks read of the cluster. VMs, claims and namespaces come from the server each time: an old picture
+// could refer a pod to another's claim, or refuse a delete that is due. Definitions come from the controller's cache; a
+// missing one is asked for before it counts as missing.
 import type { VirtualMachine, VirtualMachineInstance } from "../../api/claims/kubevirt.ts";
 import { type ClaimsState, readClaimsState } from "../../cluster/claims-state.ts";
 import * as kinds from "../../cluster/resources.ts";

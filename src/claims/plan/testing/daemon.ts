@@ -1,5 +1,5 @@
-// Plays the node daemon: an ADD by a claim, as docs/decisions/0014 has it. It yields before everything that it reads or writes, so that
-// anything may come between, or it may die there.
+// Plays the node daemon: an ADD by a claim (docs/decisions/0014). It yields before every read and write: anything may
+// come between, or it may die there.
 import { claimName, identityOf, ownershipOf, swappedClaimName } from "../../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import type { Hold, HoldUser } from "../../../ipam/ledger.ts";

@@ -1,5 +1,4 @@
-// Plays the leader: plans from what a cache shows, confirms from the cluster what cannot be undone, and acts. Yields before every read and
-// write.
+// Plays the leader: plans from a cache, confirms final steps from the cluster, acts. Yields before each read and write.
 import { claimFinalizer } from "../../../api/claims/claim-marks.ts";
 import { ownerKey } from "../../../ipam/owner.ts";
 import { parseAddress } from "../../../net/address.ts";
@@ -10,7 +9,7 @@ import { type ModelCluster, namespace } from "./cluster.ts";
 import { gather, kinds, type Snapshot, snapshotOf } from "./gather.ts";
 import { patched, withMetadata, without } from "./objects.ts";
 
-/** How many rounds until a family rests. Each row of the state machine takes a few; more is a loop. */
+/** How many rounds until a family is settled. Each row of the state machine takes a few; more is a loop. */
 const roundsMax = 40;
 
 /** Called with every step that is about to be done, so that an oracle can look. */

@@ -1,4 +1,4 @@
-// The objects of a small cluster in memory, with what the API server promises about them: versions, finalizers, UIDs that never return.
+// A small cluster's objects in memory, with the API server's promises: versions, finalizers, UIDs that never return.
 import type { KubevirtMetadata, VirtualMachine, VirtualMachineInstance } from "../../../api/claims/kubevirt.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import type { MetadataPatch } from "../steps.ts";

@@ -1,5 +1,5 @@
-// What must be so at every instant, judged by what really runs (sandboxes) and not by what objects say. Slow and independent: it knows
-// guests, addresses and claims, and nothing of plans.
+// What must be so at every instant, judged by what really runs (sandboxes) and not by objects. Slow and independent: it
+// knows guests, addresses and claims, and nothing of plans.
 import type { ClaimStep } from "../steps.ts";
 import type { ModelCluster, Sandbox } from "./cluster.ts";
 import type { PodNic } from "./objects.ts";
@@ -35,7 +35,7 @@ export class Oracle {
     this.#forget();
   }
 
-  /** Its pod was deleted by force, and its kubelet can be reached: it ends it now, which is what the cooldown is for. */
+  /** Its pod was deleted by force, and its kubelet can be reached and ends it now: the cooldown is for this. */
   #isEnding({ podUid, node }: Sandbox): boolean {
     return this.#cluster.pods.byUid(podUid) === undefined && this.#cluster.nodes.get(node) === "ready";
   }

@@ -12,7 +12,7 @@ const names = ["a", "b"] as const;
 const shapes: readonly Nics[] = [{ n: "blue" }, { n: "blue", m: "green" }, { n: "green", m: "green" }];
 /** Caches are at most this many changes old. */
 const snapshotsMax = 12;
-/** Until all rest, after the last event: each of two VMs has a handful of objects. */
+/** Until all are settled, after the last event: each of two VMs has a handful of objects. */
 const healRoundsMax = 300;
 
 type Task = AsyncGenerator<undefined, unknown>;
@@ -91,7 +91,7 @@ export class Simulation {
     this.#ages = this.#ages.map((age) => Math.min(age + 1, this.#history.length - 1));
   }
 
-  /** A VM adopted a VMI, and the VMI ended before any leader saw it: no object ties the VM to that VMI's claims any more. */
+  /** A VM adopted a VMI that ended before any leader saw it: no object ties the VM to the VMI's claims any more. */
   #forgiveMissed(): void {
     for (const { metadata } of this.cluster.claims.objects.values()) {
       const { "holdfast.io/claim-owner": owner = "", "holdfast.io/claim-nic": nic = "" } = metadata.annotations ?? {};
@@ -199,7 +199,7 @@ export class Simulation {
     }
   }
 
-  /** The gate, or a definition, goes or comes. What has no claim just then may be freed, and nothing else. */
+  /** The gate, or a definition, goes or comes. Only addresses without a claim just then may be freed. */
   #toggle(rest: number): void {
     const gates = ["on", "off", "unknown"] as const;
     if (rest % 2 === 0) this.cluster.gate = { gate: gates[Math.floor(rest / 2) % gates.length]!, needsLabel: false };
@@ -226,9 +226,9 @@ export class Simulation {
     this.cluster.claims.delete(claim);
     if (rest % 2 !== 0) return;
     this.cluster.forceFinalizers(claim, claimFinalizer);
-    // An ADD that has read the claim takes an address for one that is gone: the claim that is made anew cannot know of it. And an address
-    // whose claim is lost is known by its owner's UID alone: a guest that changes owners meanwhile may lose it. Where nothing new is made,
-    // it is free with its last pod.
+    // An ADD that has read the claim takes an address for a gone one: the new claim cannot know of it. And an address
+    // whose claim is lost is known by its owner's UID alone: a guest that changes owners meanwhile may lose it. Where
+    // no claim is made anew, the address is free with its last pod.
     const { "holdfast.io/claim-owner": owner = "", "holdfast.io/claim-nic": nic = "" } =
       claim.metadata.annotations ?? {};
     const vmi = this.cluster.vmis.get(claim.metadata.name!.split(".")[0]!);

@@ -1,4 +1,4 @@
-// A story on a model cluster: things happen, and everybody does what is theirs to do until all rest.
+// A story on a model cluster: things happen, and everybody does their part until all is settled.
 import {
   claimFinalizer,
   claimName,
@@ -32,7 +32,6 @@ export class Story {
   /** Every step that the leader did. */
   readonly done: ClaimStep[] = [];
 
-  /** A VM that runs. */
   async run(name: string, nics: Nics = { n: "blue" }): Promise<void> {
     this.virt.createVm(name, nics);
     await this.start(name);
@@ -160,7 +159,6 @@ export class Story {
     return this.cluster.vms.get(name)!.metadata.uid!;
   }
 
-  /** How many addresses were freed. */
   released(): number {
     return this.done.filter(({ kind }) => kind === "release").length;
   }

@@ -1,4 +1,4 @@
-// Plays KubeVirt and the kubelets on a model cluster. Each function is one write, as the real ones make it, so that anything may come between.
+// Plays KubeVirt and kubelets on a model cluster. Each function is one write, as in reality: anything may come between.
 import { hashedInterfaceName, type VmiSpec } from "../../../api/claims/kubevirt.ts";
 import { type ModelCluster, namespace } from "./cluster.ts";
 import { type ModelPod, type ModelVm, type ModelVmi, type PodNic, withMetadata } from "./objects.ts";
@@ -115,7 +115,7 @@ export class Virt {
     return this.cluster.vmis.dropFinalizer(vmi, virtFinalizer);
   }
 
-  /** Hot-plug in place, and unplug: the VM's template goes into the VMI, the VMI's networks into the pod's annotation. */
+  /** Hot-plug in place, and unplug: the VM's template goes into the VMI, its networks into the pod's annotation. */
   #sync(vm: ModelVm | undefined, vmi: ModelVmi): boolean {
     const wanted = vm?.metadata.deletionTimestamp === undefined ? vm?.spec?.template?.spec : undefined;
     const isMine = vmi.metadata.ownerReferences?.some(({ uid }) => uid === vm?.metadata.uid) === true;
