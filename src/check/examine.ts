@@ -10,7 +10,7 @@ import { examineSlices } from "./examine/slices.ts";
 import { type Finding, finding, found } from "./finding.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** Those first that --repair must do first: what runs without a hold, before anything is freed. */
+/** Findings that --repair must do first come first: pods that run without a hold, before anything is freed. */
 export function examine(snapshot: Snapshot): Finding[] {
   return [
     ...unknownState(snapshot),
@@ -38,7 +38,7 @@ export function examine(snapshot: Snapshot): Finding[] {
   ];
 }
 
-/** What daemons cannot read they do not act by: shared ranges wait, and nobody sees why but in their log. */
+/** Daemons do not act by an unreadable state: shared ranges wait, and only the daemons' logs say why. */
 function unknownState({ state, systemNamespace }: Snapshot): Finding[] {
   if (readSlicedRanges(state) !== undefined) return [];
   const object = `ConfigMap ${systemNamespace}/${stateName}`;

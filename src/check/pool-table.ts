@@ -48,7 +48,7 @@ function sharedRows({ pools, held, index, networks }: LedgerSnapshot): PoolRow[]
   });
 }
 
-/** All slices of a range as one: used is what nodes hold in them, and what is held beside them, as the floating part. */
+/** All slices of a range as one: used are the addresses that nodes hold in them, and those of the floating part. */
 function slicedRow({ slices, held, networks }: LedgerSnapshot, pool: SlicePoolView): PoolRow {
   const own = slices.slices.filter((slice) => slice.namespace === pool.namespace && slice.pool === pool.name);
   const told = slices.sliced.ranges.find((each) => each.namespace === pool.namespace && each.pool === pool.name);

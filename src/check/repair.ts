@@ -1,7 +1,7 @@
-// What `holdfast check --repair` does: the safe findings, under the rules of the controller.
-// Promised: addresses that running pods use are held first, before anything is freed; nothing is freed without a second look,
-// later, at pod and node read anew, nor where too much looks leaked at once; every write is guarded. Not promised: all of it.
-// What is left is told with the reason, and needs a person or more time.
+// What `holdfast check --repair` does: the safe findings, under the rules of the controller. Promised: addresses of
+// running pods are held before any is freed; none is freed without a second, later look at pod and node read anew, nor
+// where too much looks leaked at once; every write is guarded. Not promised: all of it. The rest is told with the
+// reason, and needs a person or more time.
 import type { Move } from "../claims/moves/move.ts";
 import { perform as performMove, type PerformOptions } from "../claims/moves/perform.ts";
 import type { ClaimsSnapshot } from "../claims/moves/snapshot.ts";
@@ -33,7 +33,7 @@ export interface RepairOptions {
   readonly cooldownMs: number;
   /** whereabouts is active: then nothing is adopted, and entries are its own business. */
   readonly coexistence: boolean;
-  /** Who paused handing out: then nothing is repaired, since pools and records are being moved. Absent or empty: nobody. */
+  /** Who paused handing out: nothing is repaired while pools and records are moved. Absent or empty: nobody. */
   readonly paused?: string;
   readonly limits?: JudgeLimits;
   readonly allowMassRelease?: boolean;
@@ -180,7 +180,7 @@ async function deleteCooled(held: PoolHold, { client, signal }: RepairOptions): 
   return { isDone: true, words: `The object of ${address} is deleted.` };
 }
 
-/** What a claim shows and nobody holds is held for it. Nothing is freed here: only the leader frees what a claim has. */
+/** Holds for a claim what it shows and nobody holds. Frees nothing: only the leader frees a claim's addresses. */
 export async function repairClaims(
   { state }: Pick<ClaimsSnapshot, "state">,
   findings: readonly Finding[],

@@ -1,6 +1,6 @@
-// Everything that `holdfast check`, `pools` and `who` look at, read once: plain lists, no following.
-// Not promised: one moment. The kinds are read one after the other, slices and holds first: a pod that came in between has its hold, and
-// what a draining node moves from its slice to the reservations meanwhile is seen twice rather than never.
+// What `holdfast check`, `pools` and `who` read, once: plain lists without a watch. Not promised: one moment. Kinds are
+// read one after the other, slices and holds first: a pod that came in between has its hold, and a hold that a draining
+// node moves from its slice to the reservations meanwhile is seen twice rather than never.
 import { parseObject } from "../api/kind.ts";
 import { type IPPool, ipPoolKind } from "../api/pools/ip-pool.ts";
 import { poolNamespaceOf } from "../cluster/coexistence-word.ts";

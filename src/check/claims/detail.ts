@@ -1,4 +1,4 @@
-// One claim whole, for `holdfast claims NAME`: whose it is, what is held for it, who uses it, what keeps it and what it waits for. Pure.
+// One claim whole, for `holdfast claims NAME`: its owner, its holds, its users, what keeps it, what it waits for. Pure.
 import { homeOf } from "../../api/claims/claim-family.ts";
 import { claimFinalizer, isForeign, upstreamClaimFinalizer } from "../../api/claims/claim-marks.ts";
 import type { SnapshotIndex } from "../../claims/moves/snapshot.ts";

@@ -1,4 +1,4 @@
-// The facts about families from a snapshot: what the leader gathers from what it follows, for the commands that look once. Pure.
+// The facts about families from a snapshot, as the leader has them from its caches: for commands that look once. Pure.
 import { familyKeysOf } from "../../api/claims/claim-family.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import { launchersIn, orphansFamily, userStateOf } from "../../claims/leader/facts-reader.ts";
@@ -67,7 +67,7 @@ export class Families {
       lives: (uid) => this.#names.get(uid)?.startsWith(`${namespace}/`) === true,
       userOf: (user) => userStateOf(user, pods.get(`${namespace}/${user.name}`)),
       gate,
-      // How long it has been silent is known to who leads.
+      // Only a leader knows how long it has been silent.
       node: (node) => (isReady(nodes.get(node)) ? "ready" : "unreachable"),
       nowMs,
     };

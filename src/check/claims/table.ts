@@ -11,7 +11,7 @@ import { columnLines } from "../../log/columns.ts";
 import { ageText } from "../slices/table.ts";
 import { Families } from "./families.ts";
 
-/** The states of docs/persistent-ips.md. `quarantine`: the claim is gone, and its address rests. */
+/** The states of docs/persistent-ips.md. `quarantine`: the claim is gone, and its address cools. */
 type RowState = "pending" | "bound" | "migrating" | "reserved" | "detaching" | "terminating" | "foreign" | "quarantine";
 
 export interface ClaimRow {
@@ -97,7 +97,7 @@ function stateOfRow({ claim, uid }: ClaimView, facts: FamilyFacts): RowState {
   return words[stateOfClaim(facts, uid)];
 }
 
-/** What is not known where the claim is gone. */
+/** Unknown fields of a claim that is gone. */
 const gone = { nic: "", network: "", pods: [], nodes: [], ageSeconds: null } as const;
 
 /** Its claim was taken away under a pod, or is being made anew. */

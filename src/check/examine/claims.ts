@@ -1,6 +1,5 @@
-// What `holdfast check` says about claims: against holds, owners and each other, and what stands against persistent addresses in the cluster as a whole.
-// Pure. Holds against claims: claim-holds.ts.
-// Promised: what passes by itself while a leader works is told as such (`info`), or not at all.
+// What `holdfast check` says about claims, against holds, owners and each other, and about what hinders persistent
+// addresses. Pure. Holds against claims: claim-holds.ts. Promised: what a leader ends by itself is `info`, or left out.
 import * as marks from "../../api/claims/claim-marks.ts";
 import { describeClaim, type Move, nicOfClaim } from "../../claims/moves/move.ts";
 import * as owners from "../../claims/moves/new-owner.ts";

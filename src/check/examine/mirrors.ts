@@ -67,7 +67,7 @@ function clash(a: Entry, b: Entry): Finding {
   });
 }
 
-/** What is held outside the slices must be known to the slice around it, or its node gives it to another. */
+/** A slice must know the holds inside it that are not its own, or its node gives their addresses to another. */
 function sharedHolds(snapshot: Snapshot, places: Places): Finding[] {
   const index = new SliceIndex(snapshot.slices.slices);
   return snapshot.held.flatMap((held): Finding[] => {

@@ -47,7 +47,7 @@ export function usedAddresses(pods: Iterable<Pod>): UsedAddress[] {
   );
 }
 
-/** Namespace, domain and address -> its hold, and what rests beside it. */
+/** Namespace, domain and address -> its hold, and cooling ones beside it. */
 function byPlace(all: readonly PoolHold[]): Map<string, PoolHold> {
   const held = all.filter(({ cooling }) => cooling === undefined);
   return new Map(held.map((each) => [placeOf(each.namespace, each.hold), each]));
@@ -77,7 +77,7 @@ function judgeAddress(
   if (use === undefined || isSliced(snapshot.slices.sliced, use, address)) return undefined;
   const pool = snapshot.pools.find(({ range }) => range.namespace === use.namespace && use.names.includes(range.name));
   const domain = domainOfUse(use, pool?.range.name, pool && markedDomain(pool.pool));
-  // Refused there: what the pod uses was given before, in the domain that the pool says.
+  // Refused there: the pod's address was given before, in the domain that the pool says.
   if (domain === undefined) return undefined;
   const held = holds.get(placeOf(use.namespace, { domain, address }));
   const object = `Pod ${pod.metadata.namespace}/${pod.metadata.name}`;

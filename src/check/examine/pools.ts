@@ -83,7 +83,7 @@ function contested(object: string, pool: Pool["pool"], plan: MirrorPlan, held: r
   });
 }
 
-/** A sliced range may have a shared pool beside it, where its slices were drained, and one for the part that belongs to no node. */
+/** A sliced range may have shared pools beside it: one of drained slices, and one for its floating part. */
 function unusedPool(object: string, snapshot: Snapshot, range: PoolRange, isHeld: boolean): Finding[] {
   if (isUsed(snapshot, range)) return [];
   return found("pool-without-network", "info", [object], {
@@ -111,7 +111,7 @@ function floatingNames({ floating, network }: SlicedRange): string[] {
   return floating === undefined ? [] : poolNamesToRead({ range: floating, network, node: "" });
 }
 
-/** enable_overlapping_ranges on and off for one pool: its mark decides for all of them, and some do not get what they say. */
+/** enable_overlapping_ranges on and off for one pool: its mark decides for all, and some do not get what they say. */
 function mixedProtection(object: string, { networks }: Snapshot, range: PoolRange, marked?: Domain): Finding[] {
   const own = usesOfPool(networks.uses, range);
   const isWhole = marked === undefined || parseDomain(marked).scope === "network";

@@ -91,7 +91,7 @@ function withoutObject(pool: SlicePoolView, slices: ReadonlyMap<string, SliceVie
   });
 }
 
-/** What is on its way out may have left the pool before its object goes. */
+/** A slice on its way out may have left the pool before its object goes. */
 function unassigned({ pools, slices }: SlicesSnapshot): Finding[] {
   const assigned = new Set(
     pools.flatMap((pool) => pool.allocations.map((each) => placeOf(pool.namespace, pool.name, each))),

@@ -1,6 +1,6 @@
-// `holdfast slices release`: an operator's word that a node is off, on its Lease. What it has goes to others after five silent minutes
-// (src/cluster/fencing.ts). Promised: nothing is written before every check passed; the word is guarded by the version that was judged, and a
-// renewal takes it back. Not promised: that the node is off.
+// `holdfast slices release`: an operator's word that a node is off, on its Lease. Its slices go to others after five
+// silent minutes (src/cluster/fencing.ts). Promised: nothing is written before every check passed; the word is guarded
+// by the version that was judged, and a renewal takes it back. Not promised: that the node is off.
 import { nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
 import { leaseNodeAnnotation, nodeLeaseName } from "../../api/slices/node-lease.ts";
 import { noteOn, offAnnotation, offBy } from "../../cluster/fencing.ts";

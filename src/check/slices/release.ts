@@ -1,5 +1,5 @@
-// Whether a node's slices may be taken on an operator's word that it is off, and what would go. Pure; release-node.ts does it.
-// Nothing proves that word; signs of life refuse it: a Node that reports, a Lease that is renewed, a slice whose daemon writes.
+// Whether a node's slices may be taken on an operator's word that it is off, and which. Pure; release-node.ts does it.
+// Nothing proves the word; signs of life refuse it: a Node that reports, a renewed Lease, a slice whose daemon writes.
 import { freshMs } from "../../cluster/fencing.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import { columnLines } from "../../log/columns.ts";
@@ -66,7 +66,7 @@ function voiceOf({ word, entries }: SliceView): string {
   return JSON.stringify([word, entries.map(({ address, owner }) => [String(address), owner])]);
 }
 
-/** What goes, and what the mirrors say is held there. `records`: of shared ranges. */
+/** The slices that go, and the addresses that mirrors show in them. `records`: of shared ranges. */
 export function releaseLines(snapshot: SlicesSnapshot, node: string, records: number): string[] {
   const { slices, nodes, leases, nowMs } = snapshot;
   const ageMs = leaseAgeMs(leases.get(node), nowMs);

@@ -1,5 +1,5 @@
-// The IPPool of a slice, and a NodeSlicePool, as tools see them. Pure. Promised: an object that is no slice at all is told in a sentence,
-// not dropped; a grant or word that cannot be read is absent, as for everyone (src/api/slices/slice-grant.ts).
+// A slice's IPPool, and a NodeSlicePool, as tools see them. Pure. Promised: an object that is no slice is told in a
+// sentence, not dropped; an unreadable grant or word is absent, as for everyone (src/api/slices/slice-grant.ts).
 import { parseObject } from "../../api/kind.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
 import { ipPoolKind } from "../../api/pools/ip-pool.ts";

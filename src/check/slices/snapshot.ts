@@ -1,5 +1,5 @@
-// Everything about slices in a cluster, listed once, for `holdfast slices` and `check`. Not promised: one moment. Slices are read before the
-// pools that assign them: one assigned in between shows as an allocation without its object, which is harmless.
+// All slices of a cluster, listed once, for `holdfast slices` and `check`. Not promised: one moment. Slices are read
+// before the pools that assign them: one assigned in between shows as an allocation without its object: harmless.
 import { nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
 import { nodeLeaseName, type NodeSlices, readNodeSlices, slicesAnnotation } from "../../api/slices/node-lease.ts";
 import { floatingNode, sliceLabelName } from "../../api/slices/slice-grant.ts";
@@ -15,7 +15,6 @@ import type { KubeClient } from "../../kube/rest.ts";
 import { readPool } from "../../slices/writers/pool-object.ts";
 import * as views from "./slice-view.ts";
 
-/** A node's own Lease. */
 export interface NodeLeaseView {
   readonly node: string;
   /** The id of the journal that renews it; empty: none. */
@@ -89,7 +88,7 @@ export function slicesFrom(objects: SliceObjects, nowMs: number): SlicesSnapshot
   };
 }
 
-/** What daemons will be told again: it stands on the pools. */
+/** The pools' record, which daemons will be told again. */
 function onRecord(pools: readonly kinds.StoredSlicePool[]): SlicedRanges {
   const ranges = pools.flatMap((object): SlicedRange[] => {
     const pool = readPool(object);

@@ -7,7 +7,7 @@ import type { SlicePoolView, SliceView } from "./slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
 
 /**
- * `assigned`: the controller has not granted it yet. `sealed`: the node has given it back, and the controller has not taken it yet.
+ * `assigned`: not granted yet. `sealed`: given back by the node, not taken yet by the controller.
  * `fenced`: the node was declared off. `waiting`: the node has nothing.
  */
 export type SliceState = "assigned" | "active" | "returning" | "draining" | "sealed" | "fenced" | "waiting";
@@ -128,7 +128,7 @@ export function stateOf(slice: SliceView | undefined): SliceState {
   return word?.sealed === true && word.generation === grant.generation ? "sealed" : grant.phase;
 }
 
-/** What cannot be handed out is not free, whatever the node said before. */
+/** A slice that cannot hand out has nothing free, whatever the node said before. */
 function freeOf(slice: SliceView | undefined): number | null {
   if (slice?.word === undefined) return null;
   return stateOf(slice) === "active" ? slice.word.free : 0;
