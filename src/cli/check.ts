@@ -11,7 +11,6 @@ export interface CheckOptions extends LookOptions {
   readonly allowMassRelease: boolean;
 }
 
-/** One finding, as it is printed. */
 export interface CheckedFinding {
   readonly code: string;
   /** `info`: it passes by itself, and leaves the exit code alone. */

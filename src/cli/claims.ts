@@ -1,4 +1,4 @@
-// `holdfast claims`: which VM has which address, in which state; moving claims to another cluster; taking over those of ipam-extensions.
+// `holdfast claims`: VMs, their addresses and states; moving claims to another cluster; taking over ipam-extensions'.
 import { Command } from "commander";
 
 import { type ClaimDetail, detailLines } from "../check/claims/detail.ts";

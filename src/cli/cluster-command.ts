@@ -1,4 +1,4 @@
-// A command that asks a cluster, and options whose text is read as it is parsed: numbers, times, lists. A wrong one is a UsageError that names it.
+// A command that asks a cluster, and options read while parsing: numbers, times, lists. A UsageError names a wrong one.
 import { Command, Option } from "commander";
 
 import { type Level, levels } from "../log/log.ts";

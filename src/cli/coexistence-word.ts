@@ -1,4 +1,4 @@
-// Saying the operator's word on coexistence, and looking at what came of it: the state, the daemons' Leases, signs of whereabouts.
+// Saying the operator's word on coexistence, and seeing its effect: the state, daemons' Leases, signs of whereabouts.
 import { seenAnnotation } from "../api/slices/node-lease.ts";
 import { type Finding, found } from "../check/finding.ts";
 import { begunAt, inForce, poolNamespaceOf, readWord, type Word, wordData } from "../cluster/coexistence-word.ts";

@@ -96,7 +96,7 @@ function planned(word: "on" | "off", { inForce }: CoexistenceReport): string {
     : "Would end coexistence as soon as whereabouts is silent: its pools are adopted, finalizers and second names go.";
 }
 
-/** Where whereabouts keeps its pools, by what runs: what an operator says is recorded, and not looked for again. Undefined: where ours are, or it is not seen. */
+/** The namespace of whereabouts' pools, by what runs; recorded, not looked for again. Undefined: ours, or unseen. */
 function found({ whereabouts: { reconciler, elsewhere }, namespace }: CoexistenceReport): string | undefined {
   const others = [...new Set(elsewhere.map((each) => each.namespace))];
   if (others.length === 0) return undefined;

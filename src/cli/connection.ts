@@ -1,4 +1,4 @@
-// How a command reaches its cluster: the kubeconfig it was given, else the pod it runs in, else KUBECONFIG or ~/.kube/config.
+// How a command reaches its cluster: the given kubeconfig, else the pod it runs in, else KUBECONFIG or ~/.kube/config.
 import { connect } from "../kube/config/connect.ts";
 import { type ClusterConfig, ConfigError } from "../kube/config/credentials.ts";
 import { loadInClusterConfig } from "../kube/config/in-cluster.ts";
@@ -29,7 +29,7 @@ export function stopSignal(): AbortSignal {
   return stop.signal;
 }
 
-/** With a connection for as long as the work takes. What the server or we refuse is told in a sentence, without a stack. */
+/** Connected for as long as the work takes. A refusal, the server's or ours, is a sentence without a stack. */
 export async function connected<T>(
   options: ConnectionOptions,
   work: (client: KubeClient, signal: AbortSignal) => Promise<T>,

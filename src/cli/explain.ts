@@ -115,7 +115,7 @@ function buildPool(options: ExplainOptions): Pool {
   return pool;
 }
 
-/** Where the slice and what the range hands out meet: the first and the last address of a slice are addresses like any other. */
+/** Where slice and range meet: the first and the last address of a slice are addresses like any other. */
 function endsOf(whole: PoolDefinition, slice: Prefix): { readonly start: Address; readonly end: Address } {
   const usable = usableOf(whole);
   const both = usable && intersection(usable, intervalOf(slice));

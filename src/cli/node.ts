@@ -14,7 +14,7 @@ export interface NodeOptions extends DaemonOptions {
   readonly configurationFolders: readonly string[];
   readonly cooldownMs: number;
   readonly sliceAuthorityMs: number;
-  /** How long it hands out nothing of shared ranges after a restore of the API server; undefined: by the number of nodes. */
+  /** How long shared ranges hand out nothing after a restore of the API server; undefined: by the number of nodes. */
   readonly restoreSettleMs?: number;
 }
 

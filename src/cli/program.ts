@@ -1,4 +1,4 @@
-// The command tree of ./holdfast. A command is read when it is asked for: one needs a third of the modules that all of them need.
+// The command tree of ./holdfast. A command is read when it is asked for: one needs a third of all modules.
 import { Command, CommanderError } from "commander";
 
 import type { ShimSource } from "../cni/shim/install/install.ts";
@@ -63,7 +63,7 @@ const commands: Readonly<Record<string, Maker>> = {
   who: async (output, { who }) => (await import("./who.ts")).whoCommand(output, who),
 };
 
-/** With the command of this name alone, whose modules are all that is read; with all where none has it. */
+/** With the command of this name alone, and only its modules; with all commands where none has the name. */
 export async function program(output: Output, wiring: Wiring, name = ""): Promise<Command> {
   const top = new Command("holdfast")
     .description("IP addresses for Kubernetes pods and KubeVirt virtual machines that stay with their owner.")

@@ -1,4 +1,4 @@
-// `holdfast slices`: which node has which slice and how full they are; what a range can carry; and taking slices from a node that is off.
+// `holdfast slices`: nodes' slices and how full they are; what a range can carry; taking those of a node that is off.
 import { Command } from "commander";
 
 import { countOf } from "../api/fields.ts";

@@ -1,4 +1,4 @@
-// `holdfast tour`: what the allocation core promises, shown on a small network in memory, in a second. Needs no cluster.
+// `holdfast tour`: the promises of the allocation core, shown on a small network in memory, in a second. No cluster.
 import { Command } from "commander";
 
 import { acquire } from "../ipam/acquire.ts";
