@@ -1,6 +1,6 @@
-// Whether persistent addresses are on, as the leader tells every daemon: the key `claims` of the ConfigMap holdfast-state
-// (docs/decisions/0014). Pure.
-// Promised: what is not there, or cannot be read, reads as unknown: a daemon then waits for a claim where the definition asks for one, as if it were on.
+// Whether persistent addresses are on, as the leader tells every daemon: key `claims` of the ConfigMap holdfast-state
+// (docs/decisions/0014). Pure. Promised: a missing or unreadable key reads as unknown: a daemon then waits for a claim
+// where the definition asks for one, as if they were on.
 import { z } from "zod";
 
 import { orNone } from "../net/or-none.ts";

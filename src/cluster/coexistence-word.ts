@@ -1,5 +1,5 @@
-// The operator's word on coexistence, in holdfast-state beside what is in force (`coexistence`): said by `holdfast coexistence`, or
-// decided once by the leader where nobody has said one. Pure.
+// The operator's word on coexistence, in holdfast-state beside the mode in force (`coexistence`): said by `holdfast
+// coexistence`, or decided once by the leader where nobody has said one. Pure.
 import type { ConfigMap } from "./resources.ts";
 import { readSlicedRanges, slicedKey, writeSlicedRanges } from "./sliced-ranges.ts";
 
@@ -15,8 +15,8 @@ const wordKey = "coexistence-word";
 const byKey = "coexistence-by";
 const namespaceKey = "coexistence-namespace";
 const sinceKey = "coexistence-since";
-// What daemons act by; empty: the system namespace, and so where it was never said. The leader alone writes it, each other
-// one with a new version of the sliced ranges. Once one was said, a missing one is no word (src/node/shared-state.ts).
+// Daemons act by it; empty, or never said: the system namespace. The leader alone writes it, each change with a new
+// version of the sliced ranges. Once one was said, a missing one is no word (src/node/shared-state.ts).
 export const poolNamespaceKey = "pool-namespace";
 
 export function readWord(object: Pick<ConfigMap, "data"> | undefined): Word | undefined {

@@ -1,4 +1,4 @@
-// Network attachment definitions, followed as soon as the cluster has the kind: it may get its multi-network plugin after us.
+// Network attachment definitions, followed once the cluster has the kind: its multi-network plugin may come after us.
 import type { DeepReadonly } from "../kube/meta.ts";
 import { OptionalInformer, type OptionalInformerOptions } from "./optional-informer.ts";
 import { type NetworkAttachmentDefinition, networkAttachmentDefinitions } from "./resources.ts";

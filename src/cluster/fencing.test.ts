@@ -129,7 +129,7 @@ describe("the standing", () => {
 });
 
 describe("an oracle that knows the machine", () => {
-  /** A machine that lives: it renews every minute while it reaches the server, and hands out for its authority when it does not. */
+  /** A living machine: renews every minute while it reaches the server; hands out for its authority otherwise. */
   const story = fc.record({
     heardMs: fc.integer({ min: 0, max: 60 * hourMs }),
     isTainted: fc.boolean(),

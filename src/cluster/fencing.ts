@@ -1,9 +1,8 @@
-// Whether what ran on a node counts as off: the one rule by which slices, shared holds and the users of claims are
-// taken from it (docs/node-slices.md, "Fencing"). Pure.
-// Off is who has been silent for long enough AND whose Node is deleted, or tainted out-of-service, or who is off by an
-// operator's word. A taint or a deletion is said by somebody who is not there; a renewed Lease, or a kubelet that
-// reports, is the machine itself. Clocks of machines are never compared (node-presence.ts). Only the quarantine, which is
-// hours, goes by the wall clock of controllers too, since it must outlive a change of leader.
+// Whether a node counts as off: the one rule by which slices, shared holds and the users of claims are taken from it
+// (docs/node-slices.md, "Fencing"). Pure. A node is off when it has been silent for long enough AND its Node is
+// deleted, or tainted out-of-service, or an operator says so. A taint or a deletion is the word of somebody who is not
+// there; a renewed Lease, or a kubelet that reports, is the machine itself. Clocks of machines are never compared
+// (node-presence.ts). Only the quarantine, hours, goes by controllers' wall clocks too: it must outlive a new leader.
 import { holdfastGroup } from "../api/kind.ts";
 import {
   journalAnnotation,
@@ -19,11 +18,11 @@ import type { Node } from "./resources.ts";
 /** `unreachable`: nobody can say that nothing of it runs on. `fenced`: somebody has, and it is silent. */
 export type Standing = "ready" | "unreachable" | "fenced";
 
-/** A daemon renews once a minute: two may be lost. Longer than what one may write into shared ranges after a renewal (src/node/slices/agent.ts). */
+/** Renewed every minute: two may be lost. Longer than shared writes go on after one (src/node/slices/agent.ts). */
 export const freshMs = 240_000;
-/** Annotation on a node's Lease: `RENEWTIME TIME`: since when, by the leader's clock, its Node is gone and nothing renews it. */
+/** On a node's Lease: `RENEWTIME TIME`: since when, by the leader's clock, its Node is gone and nothing renews it. */
 export const goneSinceAnnotation = `${holdfastGroup}/gone-since`;
-/** Annotation on a node's Lease: `RENEWTIME WHO at TIME`: who said that the machine is off. A renewal takes the word back. */
+/** On a node's Lease: `RENEWTIME WHO at TIME`: who said that the machine is off. A renewal takes the word back. */
 export const offAnnotation = `${holdfastGroup}/off`;
 
 const outOfService = "node.kubernetes.io/out-of-service";
@@ -33,7 +32,7 @@ const authorityMs = 12 * 3_600_000;
 export interface FenceRules {
   /** So long nothing is heard of a node before anybody's word about it counts. */
   readonly silentMs: number;
-  /** So long a node keeps its slices where its Node is deleted and nobody says more; never less than twice its daemon's authority. */
+  /** How long a node keeps its slices after its Node's deletion alone; at least twice its daemon's authority. */
   readonly quarantineMs: number;
   /** A Node is deleted only when its machine is gone. */
   readonly deletionFences: boolean;
@@ -73,7 +72,7 @@ export function fencedWhy(signs: NodeSigns, rules: FenceRules): string | undefin
   return `its Node is gone, and nothing was heard of it for ${Math.floor(goneMs / 3_600_000)} hours`;
 }
 
-/** What holds of shared ranges and users of claims go by: what its pods had, not what it may still hand out. */
+/** For holds of shared ranges and users of claims: about its pods, not about what it may still hand out. */
 export function standingOf(signs: NodeSigns, rules: FenceRules): Standing {
   const { node, lease, silentMs, isAlone } = signs;
   if (isReady(node) || (isAlone && lease !== undefined && silentMs < freshMs)) return "ready";
@@ -83,13 +82,13 @@ export function standingOf(signs: NodeSigns, rules: FenceRules): Standing {
   return isGone || fencedWhy(signs, rules) !== undefined ? "fenced" : "unreachable";
 }
 
-/** For who looks once: it has only the leader's note, by another machine's clock, and so waits for all of the quarantine. */
+/** For a single look, with only the leader's note, by another machine's clock: it waits for the whole quarantine. */
 export function standingByNote(signs: Omit<NodeSigns, "silentMs">): Standing {
   const silentMs = signs.wallMs - (goneSinceMs(signs.lease) ?? signs.wallMs);
   return standingOf({ ...signs, silentMs }, { ...defaultRules, silentMs: defaultRules.quarantineMs });
 }
 
-/** Its kubelet reports, also where the taint was left on it when it came back: pods that tolerate everything run there. */
+/** Its kubelet reports, also under a taint left from before: pods that tolerate everything run there. */
 export function isReady(node: NodeLike | undefined): boolean {
   return node?.status?.conditions?.find(({ type }) => type === "Ready")?.status === "True";
 }

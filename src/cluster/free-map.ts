@@ -1,6 +1,6 @@
-// The free map of a pool: a ConfigMap by which the leader tells daemons what is taken, so that they need not list it all.
-// A hint: a daemon that goes by an old map pays with a 409, never with a duplicate. Promised: at most 16 KiB of data; up to
-// `completeThrough` every interval that was given is in it, and beyond it nothing is said. What cannot be read is as none.
+// The free map of a pool: a ConfigMap in which the leader tells daemons the taken addresses: they need not list them. A
+// hint: an old map costs a 409, never a duplicate. Promised: at most 16 KiB of data; up to `completeThrough` it has
+// every given interval, and says nothing beyond. An unreadable map is none.
 import { hashLabel } from "../api/holds/owner-record.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { type Address, fromBigInt, parseAddress, toBigInt } from "../net/address.ts";
@@ -15,7 +15,7 @@ export interface FreeMap {
   /** namespace/name of the pool object. */
   readonly pool: string;
   readonly prefix: Prefix;
-  /** The domain of the pool, which is adopted; undefined: it is not, and must be looked at before anything is handed out of it. */
+  /** The domain of an adopted pool; undefined: not adopted, to be looked at before anything is handed out of it. */
   readonly domain?: Domain;
   /** What is held or cooling, in order. */
   readonly taken: readonly Interval[];

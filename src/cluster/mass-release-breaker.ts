@@ -1,5 +1,5 @@
-// Stops whoever frees where too much looks leaked at once, holds of pods or of claims: then it is more likely that what we see is wrong
-// (objects listed from the wrong cluster, an API server restored from an old snapshot) than that so many leaked. Pure.
+// Stops a release where too many holds, of pods or of claims, look leaked at once: a wrong view (another cluster's
+// objects, an API server restored from an old snapshot) is likelier than so many leaks. Pure.
 
 export interface BreakerLimits {
   /** Of all holds. */

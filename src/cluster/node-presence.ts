@@ -1,7 +1,7 @@
-// For how long each node has been silent, by what this process hears: its daemon renews a Lease, its kubelet reports. On every replica of the
-// controller, so that one that begins to lead has listened already.
-// Promised: time counts as silence only while somebody was heard. Where no Lease at all is renewed (the API server is away, this process
-// slept, a watch hangs) nobody could have been, and every silence begins anew. Not promised: freshness; whoever frees asks again.
+// How long each node has been silent, as this process hears it: its daemon renews a Lease, its kubelet reports. Runs on
+// every replica of the controller: a new leader has listened already. Promised: time is silence only while somebody was
+// heard. Where no Lease at all is renewed (the API server is away, this process slept, a watch hangs) every silence
+// begins anew. Not promised: freshness; before a release one asks again.
 import { nodeLeaseName } from "../api/slices/node-lease.ts";
 import type { Informer, InformerEvent } from "../kube/cache/informer.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -23,7 +23,7 @@ export interface PresenceOptions {
   readonly rules: FenceRules;
 }
 
-/** Without a Lease of anybody's for so much of the time, nobody can be heard. What is left of five minutes, two, is enough to renew one. */
+/** Share of the time without any Lease after which we are deaf. The rest, 2 of 5 minutes, is enough to renew one. */
 const deafShare = 0.6;
 const lookEveryMs = 10_000;
 
@@ -127,7 +127,7 @@ export class Presence {
     const node = nodeOfLease(object) ?? "";
     const seen = this.#renewed.get(node);
     if (type !== "delete") this.saw(object);
-    // Whoever deletes it is not the machine: silence goes on until a daemon that lives makes its Lease anew.
+    // The machine does not delete its Lease: silence goes on until a living daemon makes it anew.
     else if (seen !== undefined) this.#renewed.set(node, { renewTime: "", ms: seen.ms });
     if (nowMs - this.#lookedMs < lookEveryMs) return;
     this.#lookedMs = nowMs;
@@ -136,7 +136,7 @@ export class Presence {
     this.#tell(names);
     for (const name of this.#renewed.keys()) {
       if (names.has(name) || this.of(name) !== "fenced") continue;
-      // One of which nothing is left counts as silent for as long as this process has listened.
+      // A node without Node and Lease counts as silent for as long as this process has listened.
       this.#tell([name]);
       for (const each of [this.#renewed, this.#reported, this.#told]) each.delete(name);
     }

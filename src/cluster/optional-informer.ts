@@ -1,7 +1,6 @@
-// Objects of a kind that the cluster may not have yet: followed as soon as it does. Multi-network definitions, KubeVirt's kinds and
-// claims may all be installed after us.
-// Promised: a kind that is not served reads as no objects; one that is served and not listed yet, or of which the server does not say, reads as
-// not known. Not promised: that a kind that goes again is noticed: its objects go first, and they are told as deleted.
+// Objects of a kind that may be installed after us (multi-network definitions, KubeVirt's kinds, claims): followed once
+// the cluster has it. Promised: a kind that is not served reads as no objects; one not listed yet, or of which the
+// server does not say, as not known. Not promised: notice of a kind that goes: its objects go first, told as deleted.
 import { asError } from "../kube/abort.ts";
 import { Informer, type InformerHandler } from "../kube/cache/informer.ts";
 import type { Cache, Indexes } from "../kube/cache/store.ts";
@@ -82,7 +81,7 @@ export class OptionalInformer<T extends KubeObject> {
   }
 
   #failed(error: Error): void {
-    // What was listed once and is not found now has gone, which is the informer's to tell.
+    // A kind that was listed once and is not found now has gone: the informer tells that.
     if (this.#isServed !== undefined || this.#informer.hasSynced || !isApiError(error, "not-found")) {
       this.#options.onError(error);
       return;
@@ -92,7 +91,7 @@ export class OptionalInformer<T extends KubeObject> {
     this.#unserved.abort();
   }
 
-  /** How long to wait before the next question; undefined: the kind is served. A server that does not answer has not said so. */
+  /** How long to wait before the next question; undefined: the kind is served. No answer leaves it open. */
   async #ask(signal: AbortSignal): Promise<number | undefined> {
     const { client, resource, retryMs = 30_000, random = Math.random } = this.#options;
     try {

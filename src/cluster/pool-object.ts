@@ -1,6 +1,6 @@
-// The IPPool object of a range: found under any of its names, or created.
-// Promised: it is the pool that was meant (src/api/pools/pool-identity.ts), or a refusal. Many may ask at once: one creates, the
-// others find. A namesake under another scheme's name is another's and is passed over; under the name to write it is refused.
+// The IPPool object of a range: found under any of its names, or created. Promised: it is the pool that was meant
+// (src/api/pools/pool-identity.ts), or a refusal. Many may ask at once: one creates, the others find. A namesake under
+// another scheme's name is passed over as another's; under the name to write it is refused.
 import { ObjectError as BadObject } from "../api/error.ts";
 import { domainAnnotation } from "../api/holds/hold-marks.ts";
 import { parseObject } from "../api/kind.ts";

@@ -1,4 +1,4 @@
-// What every reconciler of a controller is given: how it speaks to the cluster, and what is followed once for all of them.
+// What every reconciler of a controller is given: its way to the cluster, and the informers that all of them share.
 import type { Informer } from "../kube/cache/informer.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events/events.ts";

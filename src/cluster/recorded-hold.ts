@@ -1,4 +1,4 @@
-// A hold and where it is recorded: the one type behind what is listed, indexed and judged. Who knows more of it extends it.
+// A hold and where it is recorded: the one type for lists, indexes and judges. Code that knows more extends it.
 import type { Hold } from "../ipam/ledger.ts";
 
 export interface RecordedHold {

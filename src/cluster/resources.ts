@@ -1,5 +1,5 @@
-// The kinds that ledgers, reconcilers and tools speak of to the API server, typed as far as we read them. Objects of our own
-// kinds come unchecked from the server: `parseObject` (src/api) checks one where its content decides something.
+// The kinds of ledgers, reconcilers and tools at the API server, typed as far as we read them. Objects of our own kinds
+// come unchecked: `parseObject` (src/api) checks one where its content decides something.
 import { type IpamClaim, ipamClaimKind } from "../api/claims/ipam-claim.ts";
 import type { VirtualMachine, VirtualMachineInstance } from "../api/claims/kubevirt.ts";
 import { holdKind, type HoldObject } from "../api/holds/hold.ts";

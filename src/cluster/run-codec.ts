@@ -42,7 +42,7 @@ export function shortened(runs: readonly Run[], maxChars: number): [text: string
 /** Undefined: nobody here wrote it. */
 export function unpacked(text: string): Run[] | undefined {
   const [, form, base64 = ""] = /^([rb]):(.*)$/s.exec(text) ?? [];
-  // What is cut, altered, or something else altogether does not inflate.
+  // Text that is cut, altered, or of another kind does not inflate.
   const inflated = () => inflateRawSync(Buffer.from(base64, "base64"), { maxOutputLength: inflatedMax });
   const bytes = form === undefined ? undefined : orNone(inflated);
   return bytes && (form === "r" ? readRuns(bytes) : readBits(bytes));

@@ -1,4 +1,4 @@
-// The IPPool of a slice, read and made, for the leader, the nodes and the commands. Its name is the one that whereabouts gives it, so that one that whereabouts made is the same object.
+// A slice's IPPool, read and made, for leader, nodes, commands. whereabouts gives it the same name: it is one object.
 import { domainAnnotation, networkAnnotation, nodeLabel, nodeLabelName } from "../api/holds/hold-marks.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import { poolName } from "../api/pools/pool-name.ts";

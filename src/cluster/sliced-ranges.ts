@@ -1,6 +1,6 @@
-// The ranges that are cut into slices, as the leader tells every daemon: the key `sliced` of the ConfigMap holdfast-state
-// (docs/decisions/0013). Pure. It is the leader's broadcast; what it says stands on the NodeSlicePools.
-// Promised: what is missing, cannot be read, or has a phase that this version does not know reads as "not known", never as "none".
+// The ranges cut into slices, as the leader tells every daemon: key `sliced` of the ConfigMap holdfast-state
+// (docs/decisions/0013). Pure. A broadcast; the record is on the NodeSlicePools. Promised: a missing or unreadable key,
+// or a phase that this version does not know, reads as "not known", never as "none".
 import { z } from "zod";
 
 import { orNone } from "../net/or-none.ts";
@@ -8,8 +8,8 @@ import { parsePrefix } from "../net/prefix.ts";
 import type { ConfigMap } from "./resources.ts";
 
 /**
- * `closing`: nothing is handed out of the shared range any more, and slices are not granted yet: the leader waits until every daemon
- * has seen it. `open`: nodes hand out of their slices. `opening`: the range is shared again, but for `blocks`, which are not sealed yet.
+ * `closing`: the shared range hands out no more, and no slice is granted yet: the leader waits until every daemon has
+ * seen it. `open`: nodes hand out of their slices. `opening`: shared again, but for `blocks`, which are not sealed yet.
  */
 const phase = z.enum(["closing", "open", "opening"]);
 

@@ -1,6 +1,5 @@
-// The one ConfigMap that the leader tells every daemon by: `holdfast-state` in the system namespace.
-// Promised: what cannot be read, or is not there yet, reads as the safe side: coexistence on (slower, never a duplicate), and
-// not paused.
+// The one ConfigMap by which the leader tells every daemon: `holdfast-state` in the system namespace. Promised: a
+// missing or unreadable key reads as the safe side: coexistence on (slower, never a duplicate), and not paused.
 import { lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { poolNamespaceKey, readWord } from "./coexistence-word.ts";
@@ -55,7 +54,7 @@ export function fetchState(client: KubeClient, { namespace, signal }: StateScope
   return lookUp(client, configMaps, { namespace, name: stateName }, { signal });
 }
 
-/** Writes these keys beside the others, guarded by what was read: throws `conflict` or `already-exists` where somebody was faster. */
+/** Writes these keys beside the others, guarded by what was read: a race throws `conflict` or `already-exists`. */
 export function saveState(
   client: KubeClient,
   { namespace, signal }: StateScope,
