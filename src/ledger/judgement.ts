@@ -1,4 +1,4 @@
-// What a take or a release does about what is recorded of the address, in an object or in a journal. Pure: the record and the request in, the step out.
+// What a take or a release does about an address's record, object or journal. Pure: record and request in, step out.
 import type { Cooling } from "../api/holds/hold-marks.ts";
 import type { Hold, ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
 import { formerKey, ownerKey, sameContainer, succeeds } from "../ipam/owner.ts";

@@ -115,7 +115,7 @@ test("everything that was in use is held under today's name in the end", () => {
           ),
         );
         for (const address of before) expect(held).toContain(address);
-        // An entry is held, unless what its pod had there rests already.
+        // An entry is held, unless its pod's address cools already.
         const base = spec.startsWith("b::3") ? 3 : 0;
         for (const [key, { podref }] of Object.entries(allocations)) {
           const text = `b::${(base + Number(key)).toString(16)}`;

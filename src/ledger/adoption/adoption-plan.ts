@@ -1,6 +1,6 @@
-// What is left to do before a pool may be handed out of: a pure function of its entries and of the objects that there are.
-// Afterwards every address that anybody may have stands under the name that is written today. What is known of an address by
-// two owners is held by one of them and said; an entry that can mean any of very many addresses blocks the pool.
+// What is left to do before a pool may hand out: a pure function of its entries and of the existing objects. Afterwards
+// every address that anybody may have stands under today's name. An address with two owners is held by one of them,
+// with a warning; an entry that can mean any of very many addresses blocks the pool.
 import { coolingOf, ownerLabelName } from "../../api/holds/hold-marks.ts";
 import { describeObject } from "../../api/metadata.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
@@ -15,7 +15,7 @@ import { holdsIn, isAlias, type NewHold, readRecord, type Records } from "../res
 
 export interface AdoptionPlan {
   readonly create: readonly NewHold[];
-  /** Objects to be rewritten: a reservation without our marks, or one that rests although an entry says that it is held. */
+  /** Objects to rewrite: a reservation without our marks, or one that cools although an entry says it is held. */
   readonly claim: readonly { readonly object: HeldObject; readonly hold: NewHold }[];
   /** Objects under old names whose content stands under today's. */
   readonly retire: readonly HeldObject[];
@@ -102,12 +102,12 @@ class Planner implements AdoptionPlan {
   #readOlder(object: HeldObject, here: readonly NewHold[]): void {
     for (const hold of here) this.#hold(hold, describeObject(object.kind ?? "object", object.metadata));
     const stands = here.every(({ address, owner }) => this.#isRecordedFor(address, owner));
-    // One meaning, in any network, and that under today's name already: the old name says nothing more. An alias never did.
+    // One meaning, in any network, and already under today's name: the old name says nothing more. An alias never did.
     const isOne = readHeld(object).length === 1 && here.length === 1;
     if (isAlias(object) || (isOne && stands)) this.retire.push(object);
   }
 
-  /** Sees to it that the address is held. `source` says it, where it is certain: two owners of one address are worth a word. */
+  /** Has the address held. `source`, where it is certain, names who says so: two owners are worth a warning. */
   #hold(hold: NewHold, source: string): void {
     const text = hold.address.toString();
     const object = this.#today.get(text) ?? this.#byName.get(this.#records.nameOf(hold.address));
@@ -121,8 +121,8 @@ class Planner implements AdoptionPlan {
     const isResting = coolingOf(object.metadata) !== undefined;
     if (!isResting && isMarked(object)) return this.#compare(hold, recorded, source);
     if (isResting && samePod(recorded, hold.owner) && sameContainer(recorded, hold.owner)) return;
-    // It rests, and the entry is another's or a later container's (whereabouts takes a reservation in its pod's name for its
-    // own); or it has no marks yet, and the entry may know the container.
+    // It cools, and the entry is another's or a later container's (whereabouts takes a reservation in its pod's name
+    // for its own); or it has no marks yet, and the entry may know the container.
     const isNobodys = isResting || recorded.name === "";
     const owner = isNobodys ? hold.owner : samePod(recorded, hold.owner) ? completed(recorded, hold.owner) : recorded;
     if (!isNobodys) this.#compare(hold, recorded, source);

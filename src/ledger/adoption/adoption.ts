@@ -1,9 +1,9 @@
-// Taking over a pool that whereabouts filled: a hold for every entry, every old IPv6 name under today's name, our marks on all;
-// then the IPPool carries `holdfast.io/adopted` and `holdfast.io/domain`, and addresses may be handed out of it.
-// Promised: idempotent, resumable at any point, and safe for any number of daemons and the leader at once: what is to do is
-// planned anew from what is there after every round, each write is a create or guarded, and the mark is written only for the
-// very state of the pool whose plan was empty. A pool is not marked while whereabouts is active, or while an entry of it can
-// mean too many addresses. Not promised: which owner keeps an address that two claim; that is said in `warnings`.
+// Taking over a pool that whereabouts filled: a hold for every entry, old IPv6 names under today's, our marks on all.
+// Then the IPPool carries `holdfast.io/adopted` and `holdfast.io/domain`, and may hand out. Promised: idempotent,
+// resumable at any point, safe for any number of daemons and the leader at once: every round plans anew from the
+// present state, each write is a create or guarded, and the mark is written only for the very state of the pool whose
+// plan was empty. No mark while whereabouts is active, or an entry can mean too many addresses. Not promised: which
+// owner keeps an address that two claim; `warnings` says so.
 import { adoptedAnnotation, domainAnnotation } from "../../api/holds/hold-marks.ts";
 import { parseObject } from "../../api/kind.ts";
 import { type IPPool, ipPoolKind } from "../../api/pools/ip-pool.ts";

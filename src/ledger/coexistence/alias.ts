@@ -1,6 +1,6 @@
-// The second name of an IPv6 hold, while whereabouts is active. whereabouts looks for `fd00--1` and never for the name in full,
-// so a reservation under that name stands beside ours: it is what stops whereabouts, and what shows us that whereabouts was
-// first. It is marked as an alias, counts as no hold of its own, and goes with the hold.
+// The second name of an IPv6 hold, while whereabouts is active. whereabouts looks for `fd00--1`, never for the full
+// name: a reservation under it stands beside ours, stops whereabouts, and shows us where whereabouts was first. It is
+// marked as an alias, counts as no hold of its own, and goes with the hold.
 import { aliasAnnotation } from "../../api/holds/hold-marks.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { ownerKey, succeeds } from "../../ipam/owner.ts";
@@ -60,7 +60,7 @@ function recordedOwner(records: Records, { owner, address }: Hold, found: HeldOb
   return ownerKey(recorded.owner) === ownerKey(owner) || succeeds(owner, recorded.owner) ? undefined : recorded;
 }
 
-/** The old name means two addresses, and the other one's hold stands there: whereabouts would see this one as taken too. */
+/** The old name means two addresses, and the other's hold is there: whereabouts would see this one as taken too. */
 function foreignAlias({ domain, address }: Hold, found: HeldObject): Hold {
   const [namespace = "", name = ""] = ((found.spec as { podref?: string }).podref ?? "").split("/");
   const { uid = "", resourceVersion = "" } = found.metadata;

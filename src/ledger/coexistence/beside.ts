@@ -1,6 +1,6 @@
-// What a hold needs beside its object while whereabouts may write: the finalizer, the old IPv6 name and the pool's entry, in this
-// order. A release takes them away in the opposite one, so that whatever a crash leaves behind still holds the address.
-// The one door to this folder for who takes and releases. Where coexistence is off nobody asks for it: no call, no read, no write more.
+// What a hold needs beside its object while whereabouts may write: finalizer, old IPv6 name and the pool's entry, in
+// this order. A release removes them in the opposite one: what a crash leaves behind still holds the address. The one
+// door to this folder for takes and releases. With coexistence off it is not used: not a call, read or write more.
 import { ObjectError as BadObject } from "../../api/error.ts";
 import { aliasAnnotation, coolingOf, ownerLabelName } from "../../api/holds/hold-marks.ts";
 import { reservationKind } from "../../api/holds/reservation.ts";
@@ -32,7 +32,7 @@ export class Beside {
     const client = this.#client;
     const { domain, address, note, loose = false } = request;
     const place = loose ? undefined : await entryPlace(client, { domain, address, pool: note?.pool }, signal);
-    /** Undefined: all of it is the hold's owner's now. Else whose it is, and nothing is left of what was claimed here. */
+    /** Undefined: all is the hold's owner's now. Else who has it; then nothing claimed here is left. */
     return async (hold: Hold): Promise<Hold | undefined> => {
       const older = await claimAlias(client, records, hold, signal);
       if (older !== undefined || place === undefined) return older;

@@ -1,4 +1,4 @@
-// Whether pools may be kept in another namespace from now on: only where the old one has nothing. What is left would be a second ledger of its range.
+// Whether pools may move to another namespace: only if the old one is empty; a leftover would be a second ledger.
 import { holds, ipPools, nodeSlicePools, reservations } from "../../cluster/resources.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";

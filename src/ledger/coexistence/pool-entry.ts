@@ -1,7 +1,7 @@
-// The IPPool entry of a hold, while whereabouts is active: what its allocations are arbitrated by.
-// Promised: an entry is added only where there is none, changed and removed only where it is this owner's: each write is one
-// JSON patch that tests what it presumes. (`test` with null passes where the key is absent: the API server's own rule.)
-// Nothing is written that whereabouts cannot read: an offset from 2^63 on is refused before anything is done.
+// The IPPool entry of a hold, while whereabouts is active: it arbitrates whereabouts' allocations. Promised: an entry
+// is added only where there is none, changed and removed only where it is this owner's: each write is one JSON patch
+// that tests what it presumes. (`test` with null passes where the key is absent: the API server's own rule.) Nothing is
+// written that whereabouts cannot read: an offset from 2^63 on is refused before anything is done.
 import { ownerOfRecord } from "../../api/holds/owner-record.ts";
 import { versionOf } from "../../api/holds/version.ts";
 import { allocationKey } from "../../api/pools/allocation-key.ts";
@@ -26,7 +26,7 @@ export interface EntryPlace extends Pick<Hold, "domain" | "address"> {
   readonly key: string;
 }
 
-/** A failed test is followed by a read, and that by another try; whoever loses so often in a row has a rival at work. */
+/** A failed test is followed by a read and another try; so many losses in a row mean a rival at work. */
 const triesMax = 5;
 
 /** Where the entry goes. Refuses what whereabouts could not read; nothing was written yet. */
@@ -66,7 +66,7 @@ export async function claimEntry(place: EntryPlace, owner: Owner, signal: Signal
   }
 }
 
-/** Removes the owner's entry; one of another owner, or of a later container of it, stays. False: such a one is there. */
+/** Removes the owner's entry; another owner's, or one of a later container, stays. False: there is such a one. */
 export async function dropEntry(place: EntryPlace, owner: Owner, signal: Signal): Promise<boolean> {
   const mine = writeAllocations(place.range, [{ address: place.address, owner }])[place.key]!;
   for (let tries = 1; ; tries++) {

@@ -87,7 +87,7 @@ async function leaseSigns(client: KubeClient, namespace: string, sinceMs: number
   try {
     const { metadata, spec } = await client.get(leases, { namespace, name: "whereabouts" }, { signal });
     const writers = writersOf(metadata);
-    // A migration holds the lease itself, and its last word in it is no sign of whereabouts, which would have left its name.
+    // A migration holds the lease itself; its last word in it is no sign of whereabouts, which would leave its name.
     const isOurs = writers.length > 0 && writers.every(({ manager = "" }) => manager.startsWith("holdfast"));
     const ms = timeOf(spec?.renewTime);
     if (isOurs || ms <= sinceMs) return [];
@@ -110,7 +110,7 @@ function isWhereabouts(object: DaemonSet | Deployment): boolean {
   return containersOf(object).some(({ image = "" }) => /(^|\/)[^/]*whereabouts[^/]*$/.test(image));
 }
 
-/** Those who write to these objects without being at work on them: people with their tools, and the garbage collector. */
+/** Writers that do not hand out or take back: people with their tools, and the garbage collector. */
 const bystanders = /^(holdfast|kubectl|helm|argocd|flux|kustomize|kube-controller-manager|k9s|Mozilla)/;
 
 /** One sentence for each writer, with the object that it wrote last. */

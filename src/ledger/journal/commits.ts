@@ -1,4 +1,4 @@
-// Carries records out: in memory at once, then on the disk, then those who follow are told. And knows what is on the disk already.
+// Carries records out: in memory at once, then on the disk, then followers are told. Knows what is on the disk already.
 import { type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { orAborted } from "../../kube/abort.ts";
 import { payloadBytesMax } from "./frame.ts";
@@ -14,7 +14,7 @@ export class Commits {
   readonly #state: State;
   readonly #say: WriterOptions["say"];
   readonly #listeners = new Set<Listener>();
-  /** What changes in one turn is told once. */
+  /** Changes of one turn are told once. */
   #changed = new Set<Domain>();
   /** Holds up to this version are on the disk, or were taken back: versions grow in the order of the lines. */
   #durableVersion: number;
@@ -63,7 +63,7 @@ export class Commits {
     if (!this.writer.isSettled) await unlessAborted(this.writer.commit({ isUrgent: false }), signal);
   }
 
-  /** A snapshot has what no entry of its own answers for: what was written when an fsync failed. */
+  /** A snapshot has records that no entry of its own answers for: those written when an fsync failed. */
   #observed(taken: Snapshot): Snapshot {
     const { versions } = this.#state;
     const settle = () => {
@@ -106,7 +106,7 @@ export class Commits {
   }
 }
 
-/** Called off, the request ends; what was decided goes on to the disk. */
+/** An abort ends the request; its records go on to the disk. */
 function unlessAborted(committed: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   return signal === undefined ? committed : orAborted(committed, signal);
 }

@@ -1,5 +1,5 @@
-// The time by which released addresses rest. The wall clock may jump: back, and every address would rest until it has caught up; this
-// one stands still then instead, and goes on from there. A jump forward ends rests early, which is allowed.
+// The time by which released addresses cool. After a jump back of the wall clock every address would cool until it has
+// caught up; this clock stands still instead, and goes on from there. A jump forward ends cooldowns early: allowed.
 // Promised: it never goes back. Not promised: that it counts while nobody asks and the wall clock is being set back.
 
 export class RestClock {
@@ -24,7 +24,7 @@ export class RestClock {
     return timeMs - this.#ahead;
   }
 
-  /** When a rest ends that began then by the wall clock: never later than one whole rest from now. */
+  /** When a cooldown ends that began then by the wall clock: never later than a whole one from now. */
   endOf(atMs: number, cooldownMs: number): number {
     const now = this.now();
     return Math.min(atMs + this.#ahead, now) + cooldownMs;

@@ -1,13 +1,13 @@
-// Small files without contents that matter. They are given up one by one when the disk is full, so that what is released can still be
-// written down: one block each, and only when a release needs it, since whoever else fills the disk takes what is free.
-// Not promised: that a release finds the room that was made for it, where another writer was faster. It is then refused and asked for again.
+// Small files whose contents do not matter. On a full disk they are deleted one by one, so that a release can be
+// written: one block each, and only when a release needs it, since other writers take what is free. Not promised: that
+// the release gets the room, where another writer was faster. It is then refused and asked for again.
 import { join } from "node:path";
 
 import { type JournalDisk, writeUnsynced } from "./disk.ts";
 
 /** A block of most file systems. */
 const pieceBytes = 4096;
-/** A release is a line of some 150 bytes: room for the 1,700 that a node of 170 pods with ten networks each has at most. */
+/** A release is a line of some 150 bytes: room for 1,700, the most that 170 pods with ten networks each have. */
 export const ballastBytes = 64 * pieceBytes;
 /** How often a full disk is tried again. */
 const retryMs = 1000;

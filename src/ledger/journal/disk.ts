@@ -18,7 +18,7 @@ export interface JournalFile {
 export interface JournalDisk {
   /** Makes the folder, for this user alone, where there is none. */
   prepare(folder: string): Promise<void>;
-  /** Only one at a time has the folder. Gives it back when called; a process that dies gives it back too. Throws JournalError "locked". */
+  /** One holder at a time; call the result, or die, to give the folder back. Throws JournalError "locked". */
   lock(folder: string): () => void;
   /** Undefined: there is no such file. */
   read(path: string): Promise<Buffer | undefined>;
@@ -59,14 +59,14 @@ export const realJournalDisk: JournalDisk = {
   syncFolder,
 };
 
-/** For a file that nobody flushes: written in the caller's own turn, in a microsecond. A thread of the pool costs an ADD 0.17 ms. */
+/** For a file that nobody flushes: written in a microsecond, in the caller's turn. A thread costs an ADD 0.17 ms. */
 export const pageCacheDisk: JournalDisk = {
   ...realJournalDisk,
   open: async (path) => pageCacheFile(await open(path, appending, 0o600)),
   create: async (path) => pageCacheFile(await open(path, anew, 0o600)),
 };
 
-/** Nothing is synced: it has the room that it takes. */
+/** Nothing is synced: the write takes the room. */
 export async function writeUnsynced(disk: JournalDisk, path: string, bytes: Buffer): Promise<void> {
   const file = await disk.create(path);
   try {
@@ -100,10 +100,10 @@ function pageCacheFile(handle: FileHandle): JournalFile {
 }
 
 /**
- * Guards against two daemons of one node with one folder: a rolling update whose old pod still runs, a second `holdfast up`. Both would
- * hand out the same addresses. SQLite's lock on a file is the kernel's (fcntl): it holds across containers that see the same folder, which
- * a socket's name (per network namespace) and a pid (per pid namespace) do not, and it ends with its process. SQLite also knows of a
- * second holder inside this process. Not guarded against: a folder on a network file system without locks.
+ * Guards against two daemons of one node with one folder (a rolling update whose old pod still runs, a second `holdfast
+ * up`): both would hand out the same addresses. SQLite's file lock is the kernel's (fcntl): it holds across containers
+ * with the same folder, unlike a socket's name (per network namespace) and a pid (per pid namespace), and ends with its
+ * process. SQLite also sees a second holder inside this process. Not guarded: a network file system without locks.
  */
 function lockFolder(folder: string): () => void {
   const path = join(folder, "journal.lock");

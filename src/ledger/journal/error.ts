@@ -1,4 +1,4 @@
-// What opening a journal throws, and what writing a file of the node's state does. What a take or a release throws is a LedgerError, as of every ledger.
+// Errors of opening a journal, and of writing the node's state. Takes and releases throw LedgerError, as in any ledger.
 import { CodedError } from "../../net/coded-error.ts";
 
 export type JournalErrorCode =

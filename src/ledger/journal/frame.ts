@@ -1,7 +1,7 @@
-// The lines of a journal: `~`, length, sequence number, checksum of the payload, checksum of the header, payload, newline. Pure.
-// The header has a checksum of its own so that a length can be believed: a line that ends early was torn by a crash and was never
-// answered, while a whole line that does not add up is damage, and may hide what was answered. Sequence numbers show what is missing
-// altogether. Promised: `scan` never throws, whatever the bytes are.
+// The lines of a journal: `~`, length, sequence number, checksum of the payload, checksum of the header, payload,
+// newline. Pure. The header has its own checksum, so a length can be believed: a line that ends early was torn by a
+// crash and never answered, while a whole line that does not add up is damage, and may hide an answered record. Gaps in
+// the sequence numbers show missing lines. Promised: `scan` never throws, whatever the bytes are.
 import { crc32 } from "node:zlib";
 
 /** 1 + 6 (length) + 12 (sequence) + 8 (payload) + 8 (header), in hexadecimal. */
@@ -77,7 +77,7 @@ function hex(value: number, digits: number): string {
   return value.toString(16).padStart(digits, "0");
 }
 
-/** Hexadecimal digits as `hex` writes them, without making a text of them: three times a line, a million lines. NaN: others. */
+/** Hexadecimal digits as of `hex`, without a string: three times a line, a million lines. NaN: other characters. */
 function parse(bytes: Buffer, from: number, digits: number): number {
   let value = 0;
   for (let at = from; at < from + digits; at++) {

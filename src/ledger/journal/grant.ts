@@ -1,5 +1,5 @@
-// What a journal knows of one slice: the controller's grant as far as this node has made it durable, and the node's own steps in it
-// (docs/decisions/0013). Pure.
+// What a journal knows of one slice: the controller's grant as far as it is durable on this node, and the node's own
+// steps in it (docs/decisions/0013). Pure.
 import type { SliceGrant } from "../../api/slices/slice-grant.ts";
 import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
 import type { Domain } from "../../ipam/ledger.ts";

@@ -1,4 +1,4 @@
-// The holds of a journal in memory, and what rests, by domain and address; found by owner and by sandbox too.
+// The holds of a journal in memory, and cooling addresses, by domain and address; found by owner and by sandbox too.
 // Promised: whatever is set is found by every way. Nothing here decides.
 import { type Cooling, CoolingQueue } from "../../ipam/cooling.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
@@ -51,12 +51,12 @@ export class JournalHolds {
     this.#byContainer.add(hold);
   }
 
-  /** By this journal's rest clock. */
+  /** By this journal's cooldown clock. */
   resting(domain: Domain, address: Address, nowMs: number): Cooling | undefined {
     return this.#cooling(domain, nowMs)?.get(keyOf(address));
   }
 
-  /** Undefined: it does not rest from now on. */
+  /** Undefined: it does not cool from now on. */
   rest(domain: Domain, address: Address, rest: Cooling | undefined): void {
     const { cooling } = this.#book(domain);
     if (rest === undefined) cooling.delete(keyOf(address));
@@ -103,7 +103,7 @@ function keyOf(address: Address): number | string {
   return address.family === 4 ? address.value : address.toString();
 }
 
-/** The part of an owner's key that narrows the search, without making the key: texts of a million holds are not made anew. */
+/** The part of an owner's key that narrows the search, without making the key: no new strings for a million holds. */
 function identityOfOwner({ uid, namespace, name }: Owner): string {
   return uid === "" ? identityOf(`${namespace}/${name}`) : identityOf(uid);
 }
@@ -119,7 +119,7 @@ function containerOf(owner: Owner): string | undefined {
   return owner.kind === "pod" && owner.containerId !== "" ? owner.containerId : undefined;
 }
 
-/** Holds found by a text of theirs, such as a container id, that few of them share. Half of what a million entries cost in a Map of texts. */
+/** Holds by a text that few of them share, such as a container id. A Map of a million texts costs twice as much. */
 class HoldIndex {
   readonly #textOf: (hold: Hold) => string | undefined;
   /** Slot -> hold; undefined where the slot is unused. */

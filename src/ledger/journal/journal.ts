@@ -1,8 +1,8 @@
-// The ledger of a node's slices: a journal on the node's disk (docs/decisions/0013). No API server is asked.
-// Promised: a take is decided at once in memory, so that no two get one address, and answered when it is on the disk, so that no crash gives it
-// again; what was released and answered does not come back; a journal from which a take may be missing hands nothing out until `trusted`.
-// Readers that return at once (get, holds, holdsOf, ofAttachment, blocksOf) show what is decided, which may not be on the disk yet and is
-// taken back if the disk refuses it. Not promised: anything about a disk that loses what it said is durable.
+// The ledger of a node's slices: a journal on the node's disk (docs/decisions/0013). No API server is asked. Promised:
+// a take is decided at once in memory, so no two get one address, and answered when it is on the disk, so no crash
+// gives it again; an answered release does not come back; a journal that may lack a take hands nothing out until
+// `trusted`. Synchronous readers (get, holds, holdsOf, ofAttachment, blocksOf) show decisions, which may not be on the
+// disk yet and are undone if it refuses. Not promised: anything about a disk that loses what it said is durable.
 import { randomUUID } from "node:crypto";
 
 import type { Cooling } from "../../ipam/cooling.ts";
@@ -87,7 +87,7 @@ export class Journal implements Ledger {
     this.#commits = new Commits(state, snapshot, { ...opened, say, slackLines });
   }
 
-  /** Something that was answered may be missing: nothing is handed out until `trusted`. Empty: no; else in a sentence why. */
+  /** Why an answered record may be missing, in a sentence: nothing is handed out until `trusted`. Empty: none is. */
   get suspect(): string {
     if (this.#doubt === 0) return "";
     return `the journal in ${this.#folder} was damaged, and its slices are to be compared with their IPPools first`;
@@ -115,7 +115,7 @@ export class Journal implements Ledger {
     const hold = this.get(domain, address);
     if (hold === undefined && !this.blocksOf(domain).has(address))
       this.#refuse(what, "no slice that this node hands out of has it");
-    // What has rested is not met any more.
+    // An address that has cooled is not met any more.
     const rest = this.#state.books.resting(domain, address, this.#clock.now());
     const cooling = rest && { ...rest, untilMs: this.#clock.toWall(rest.untilMs) };
     const step = judgeTake({ hold, cooling }, request, Number.NEGATIVE_INFINITY);
@@ -177,7 +177,7 @@ export class Journal implements Ledger {
     return this.#doubt === 0 ? (this.#state.dropped.get(domain) ?? 0) : 0;
   }
 
-  /** What may be handed out now: active, unsealed grants less what they lack, gave up, and have moved. Not to be changed. */
+  /** What may be handed out: active, unsealed grants less what they lack, gave up, have moved. Not to be changed. */
   blocksOf(domain: Domain): IntervalSet {
     return this.#state.usable(domain);
   }
@@ -225,14 +225,14 @@ export class Journal implements Ledger {
     return holds.filter(({ owner }) => owner.kind === "pod" && owner.interface === interfaceName);
   }
 
-  /** What rests, by the wall clock. */
+  /** Cooling addresses, by the wall clock. */
   *coolingOf(domain: Domain): Iterable<Cooling> {
     for (const rest of this.#state.books.rests(domain, this.#clock.now())) {
       yield { address: rest.address, untilMs: this.#clock.toWall(rest.untilMs), lastOwner: rest.lastOwner };
     }
   }
 
-  /** When the node's Lease was last renewed, by the wall clock; after a start up to three minutes earlier than it was. */
+  /** The last renewal of the node's Lease, by the wall clock; after a start up to three minutes too early. */
   get renewedMs(): number | undefined {
     return this.#state.renewedMs;
   }

@@ -1,6 +1,6 @@
-// Opens the folder of a journal: locks it, reads the file, cuts what is torn, writes anew what is damaged.
-// A torn end was never answered and is cut. Damage elsewhere is counted; all that can be read is kept; and the journal is in doubt from
-// there on, since a take that cannot be read any more may be a running pod's.
+// Opens the folder of a journal: locks it, reads the file, cuts a torn end, writes a damaged file anew. A torn end was
+// never answered. Damage elsewhere is counted; all that can be read is kept; and the journal is in doubt from there on:
+// an unreadable take may be a running pod's.
 import { join } from "node:path";
 
 import type { RestClock } from "./cooldown-clock.ts";
@@ -88,7 +88,7 @@ class Reader {
     const isExpected = this.#expected === undefined || sequence === this.#expected;
     const record = payload === undefined ? undefined : decodeRecord(payload, this.#intern);
     if (payload !== undefined && at === 0) this.#refuseForeign(payload);
-    // One that is damaged and one that is missing are one doubt.
+    // A damaged line and a missing one are one doubt.
     if (!isExpected || record === undefined) this.#damage();
     if (record?.op === "head") {
       this.#head = record;
@@ -111,7 +111,7 @@ class Reader {
   #damage(): void {
     this.#damaged += 1;
     this.#doubt = Math.max(this.#doubt, this.#state.versions, 1);
-    // What comes next cannot be foretold where a header is lost.
+    // The next number is unknown where a header is lost.
     this.#expected = undefined;
   }
 

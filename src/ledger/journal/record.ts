@@ -1,5 +1,5 @@
-// What a journal's lines say, as values, and their text: JSON, since a person reads it when all else fails. Pure.
-// Every record says how things are from now on, not what changes: read twice, or after a snapshot that has it already, it says the same.
+// What a journal's lines say, as values, and their text: JSON, for a person to read when all else fails. Pure. A record
+// says how things are from now on, not what changes: read twice, or after a snapshot that has it, it says the same.
 import type { Domain, Hold, HoldNote } from "../../ipam/ledger.ts";
 import type { Owner, OwnerKey } from "../../ipam/owner.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
@@ -26,7 +26,7 @@ interface Place {
 export type JournalRecord =
   | HeadRecord
   | { readonly op: "hold"; readonly hold: Hold }
-  /** Since when, by the wall clock, and how long it rests for all but its last owner. */
+  /** Since when, by the wall clock, and how long it cools for all but its last owner. */
   | (Place & { readonly op: "free"; readonly atMs: number; readonly cooldownMs: number; readonly lastOwner: OwnerKey })
   /** The hold is the reservation ledger's. */
   | (Place & { readonly op: "move" })

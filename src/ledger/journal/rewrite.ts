@@ -1,5 +1,5 @@
-// The file of a log, opened, and written anew beside the one in use: a snapshot, and then what was appended to the other meanwhile.
-// The new file has its name only when all of it is on the disk. A crash before leaves the old file as it was, and one without a use beside it.
+// A log's file, opened, and written anew beside the one in use: a snapshot, then what the old one got meanwhile. The
+// new one gets its name once all of it is on the disk. A crash before leaves the old one as it was, and a useless one.
 import { join } from "node:path";
 
 import type { JournalDisk, JournalFile } from "./disk.ts";
@@ -32,12 +32,12 @@ const chunkBytes = 256 * 1024;
 /** What is appended while a million holds are written anew: 10 s at 30,000 takes/s. More, and it is abandoned. */
 const tailBytesMax = 64 * 2 ** 20;
 
-/** A file that is there, without what was torn. */
+/** The existing file, without a torn end. */
 export async function openLog({ disk, folder, name }: LogPlace, keepBytes: number, isTorn: boolean) {
   const file = await disk.open(join(folder, name));
   await orClose(file, async () => {
     if (isTorn) await file.truncate(keepBytes);
-    // What was read may have come from memory alone, written by a process that died before its fsync.
+    // The bytes may have come from memory alone, written by a process that died before its fsync.
     await file.datasync();
     await disk.syncFolder(folder);
   });

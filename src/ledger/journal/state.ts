@@ -1,5 +1,4 @@
-// What a journal's records add up to. One function carries a record out, for a record that is read and for one that is decided now; every
-// step can be taken back, for when the disk refuses it.
+// What a journal's records add up to. One function carries out a record, read or new; a refusal of the disk undoes it.
 import type { Cooling } from "../../ipam/cooling.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
 import type { Address } from "../../net/address.ts";
@@ -17,7 +16,7 @@ export class State {
   readonly books = new JournalHolds();
   /** key -> the grant as decided */
   readonly grants: Grants = new Map();
-  /** domain -> the latest generation of which a grant was dropped. Never taken back: it says nothing of grants that are known. */
+  /** domain -> the latest generation with a dropped grant. Never undone: it says nothing of grants that are known. */
   readonly dropped = new Map<Domain, number>();
   /** key -> the grant as the disk has it */
   #durable: Grants = new Map();
@@ -109,7 +108,7 @@ export class State {
     this.#usable.clear();
   }
 
-  /** All that is known at this moment, as the lines of a new file. Holds and grants never change: only the lists are copied. */
+  /** All that is known now, as the lines of a new file. Holds and grants never change: only the lists are copied. */
   snapshot(id: string, doubt: number): Snapshot {
     const nowMs = this.#clock.now();
     const wallMs = this.#clock.toWall(nowMs);
@@ -127,7 +126,7 @@ export class State {
       for (const grant of grants.values()) yield { op: "grant", grant };
       for (const hold of holds) yield { op: "hold", hold };
       for (const { domain, address, untilMs, lastOwner } of rests) {
-        // What is left of its rest, from now: so it is not longer than that, however the clock jumps.
+        // What is left of its cooldown, from now: so it is not longer than that, however the clock jumps.
         yield { op: "free", domain, address, atMs: wallMs, cooldownMs: untilMs - nowMs, lastOwner };
       }
     }

@@ -1,8 +1,8 @@
-// Group commit: what is decided while one batch is on its way to the disk goes with the next, in one write and one fdatasync.
-// Promised: an entry resolves only when it and all before it are on the disk. One that fails is "unavailable" where the disk certainly has
-// none of it, and "outcome-unknown" where it may; it is taken back in memory with all that was decided after it, unless it stands in the file,
-// only the fsync failed, and `undoesUnsynced` is not set. After that the file is not used any more, since the kernel may have dropped what it says is written: the next
-// entry waits for a new file, written whole.
+// Group commit: entries decided while a batch is on its way to the disk go with the next, in one write and one
+// fdatasync. Promised: an entry resolves only when it and all before it are on the disk. A failed one is "unavailable"
+// if the disk certainly has none of it, "outcome-unknown" if it may; memory undoes it and all decided after it, unless
+// it stands in the file, only the fsync failed, and `undoesUnsynced` is not set. The file is then given up, since the
+// kernel may have dropped what it says is written: the next entry waits for a new file, written whole.
 import { LedgerError } from "../../ipam/ledger.ts";
 import { type Ballast, isFull } from "./disk-reserve.ts";
 import { reasonOf } from "./error.ts";
@@ -19,7 +19,7 @@ const batchBytesMax = 2 ** 20;
 interface Entry {
   /** None: it only waits for what was decided before it. */
   readonly payloads: readonly string[];
-  /** It goes to the disk even where that is full: what makes room, or hands less out. */
+  /** It goes to the disk even when that is full: it makes room, or hands less out. */
   readonly isUrgent: boolean;
   /** Takes it back in memory. Called in the reverse order. */
   readonly undo: () => void;
@@ -37,7 +37,7 @@ export interface WriterOptions extends LogPlace, LogFile {
   readonly next: number;
   /** An entry resolves when the kernel has it: it survives the process, not a power cut. */
   readonly isUnsynced?: boolean;
-  /** What stands in the file is taken back too where its fsync failed: whoever asked goes by the failure. */
+  /** An entry that stands in the file is undone too where its fsync failed: the caller goes by the failure. */
   readonly undoesUnsynced?: boolean;
   readonly say: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
@@ -229,7 +229,7 @@ export class Writer {
     await this.#replace(rewritten);
   }
 
-  /** Gives the new file its name and goes on with it. What is returned failed: the file that has the name is not known. */
+  /** Gives the new file its name and goes on with it. Returns a failure: which file has the name is then not known. */
   async #replace(rewritten: LogFile): Promise<unknown> {
     const { file: old } = this.#log;
     this.#log = rewritten;

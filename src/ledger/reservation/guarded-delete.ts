@@ -1,6 +1,6 @@
-// Deleting the object of a hold, and no other: guarded by uid and resourceVersion. Where our finalizer stands on it that is a
-// second write, guarded too: between the two a later container of the owner may have taken the hold over, or anybody one that
-// had rested, and then it stays.
+// Deleting the object of a hold, and no other: guarded by uid and resourceVersion. With our finalizer on it that is a
+// second write, guarded too: in between a later container of the owner may have taken the hold over, or anybody one
+// that had cooled, and then it stays.
 import { isDeepStrictEqual } from "node:util";
 
 import { keptFinalizer } from "../../api/holds/hold-marks.ts";

@@ -1,6 +1,5 @@
-// What the API server's refusals mean to those who asked for an address.
-// `outcome-unknown` exactly where a write may have been carried out (src/kube/errors.ts), `unavailable` for all else, with
-// what an administrator must change where it will not get better by itself.
+// What the API server's refusals mean for a ledger's caller: `outcome-unknown` exactly where a write may have been
+// carried out (src/kube/errors.ts), else `unavailable`, with an administrator's remedy where waiting does not help.
 import { ObjectError as BadObject } from "../../api/error.ts";
 import { LedgerError } from "../../ipam/ledger.ts";
 import { ApiError } from "../../kube/errors.ts";
@@ -18,7 +17,7 @@ const remedies: Readonly<Partial<Record<ApiError["code"], string>>> = {
     "The API server limits us: apply deploy/crds/flow-control.yaml, which gives Holdfast its own place in the queue.",
 };
 
-/** `what` begins the sentence: `taking 10.0.0.7 in network:red`. `mayBeDone`: an earlier step of the same was carried out. */
+/** `what` begins the sentence: `taking 10.0.0.7 in network:red`. `mayBeDone`: an earlier step was carried out. */
 export function ledgerError(error: unknown, what: string, mayBeDone = false): unknown {
   if (error instanceof LedgerError) {
     if (!mayBeDone || error.code === "outcome-unknown") return error;

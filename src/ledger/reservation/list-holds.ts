@@ -1,6 +1,6 @@
-// Every object behind a hold, of both kinds: what leak collection, mirror, quotas, `check` and a daemon at its start read.
-// Promised: an object that cannot be read is handed over as such, never passed over. Not promised: a snapshot; the two kinds
-// are listed one after the other. A reservation under an old IPv6 name of two meanings comes once for each of them.
+// Every object behind a hold, of both kinds: for leak collection, mirror, quotas, `check` and a daemon's start.
+// Promised: an unreadable object is handed over as such, never passed over. Not promised: a snapshot; the two kinds are
+// listed one after the other. A reservation under an old IPv6 name of two meanings comes once for each of them.
 import { aliasAnnotation, type Cooling, coolingOf, heldSelector, nodeLabel } from "../../api/holds/hold-marks.ts";
 import { nodeLabelName, podNamespaceLabelName } from "../../api/holds/hold-marks.ts";
 import { holdOfObject } from "../../api/holds/hold-object.ts";
@@ -36,7 +36,7 @@ export interface HeldObjectsOptions {
   readonly node?: string;
   /** Of owners in this namespace. */
   readonly podNamespace?: string;
-  /** Those that rest, too. Default: no. */
+  /** Cooling ones, too. Default: no. */
   readonly includeCooling?: boolean;
   /** `0`: as old as the server's cache may be, and as cheap. Default: what is there now. */
   readonly resourceVersion?: string;

@@ -1,6 +1,6 @@
 // The objects of one domain: which kind, under which name, and how a hold is written into one and read from it. Pure.
-// Reading never fails: what stands under an address's name holds the address, whatever is in it. An owner that cannot be read
-// is one without a name, which nobody is.
+// Reading never fails: an object under an address's name holds the address, whatever is in it. An unreadable owner is
+// one without a name, which nobody is.
 import { aliasAnnotation, foreignMarks, keptFinalizer } from "../../api/holds/hold-marks.ts";
 import { holdName, holdObjectOf } from "../../api/holds/hold-object.ts";
 import { reservationOf } from "../../api/holds/reservation-hold.ts";
@@ -68,7 +68,7 @@ export function holdsIn({ domain }: Records, object: HeldObject): Hold[] {
   );
 }
 
-/** The object that was read, rewritten: as if made anew, with what others added to it. Guarded by its uid and version. */
+/** The object that was read, as if made anew, with what others added to it. Guarded by its uid and version. */
 export function rewritten(found: HeldObject, made: HeldObject): HeldObject {
   const { labels, annotations, finalizers = [] } = found.metadata;
   const others = Object.entries(found.spec ?? {}).filter(([field]) => !writtenFields.has(field));

@@ -1,12 +1,12 @@
 // The ledger of shared ranges: one Kubernetes object per address, and the API server's create-if-absent as the arbiter
-// (docs/decisions/0011). A take is one POST; 409 is followed by a read, which says whose it is. A release is one guarded
-// DELETE, or, where the address is to rest, one guarded PUT. No lock, no leader; the clock only ends a rest.
+// (docs/decisions/0011). A take is one POST; after a 409 a read says who has it. A release is one guarded DELETE, or,
+// with a cooldown, one guarded PUT. No lock, no leader; the clock only ends a cooldown.
 // Old IPv6 names: whereabouts names the reservation of fd00::1 `fd00--1`, we name it in full. Two names would be two
-// arbiters, so only the name in full counts. Adoption brings everything under an old name under it before a pool is
-// handed out of, and while whereabouts is active each take also claims the old name (coexistence/): our object, the old
-// name, the pool's entry; the first that is another's undoes those before. A release goes the other way, so that
-// whatever it leaves behind still holds the address.
-// Promised besides the port: what is answered is on the server. Callers adopt the pool before.
+// arbiters, so only the full name counts. Adoption brings every old name under it before a pool hands out, and while
+// whereabouts is active each take also claims the old name (coexistence/): our object, the old name, the pool's entry;
+// the first that is another's undoes those before. A release goes the other way: whatever it leaves still holds the
+// address.
+// Promised besides the port: an answer is on the server. Callers adopt the pool before.
 import { macLabelName } from "../../api/claims/claim-marks.ts";
 import {
   coolingOf,
@@ -106,7 +106,7 @@ export class ReservationLedger implements AmendableLedger {
         if (met.leaving === true) throw beingDeleted(request, met.object);
         const { to, users, note } = request;
         const next = { ...met.hold, ...(to && { owner: to }), ...(users && { users }), ...(note && { note }) };
-        // Who writes without a node of its own leaves the mark of the node that wrote last.
+        // A writer without a node of its own leaves the mark of the node that wrote last.
         const { node = met.object.metadata.labels?.[nodeLabelName] } = this.#options;
         const object = await this.#update(records, rewritten(met.object, records.make(next, node)), signal);
         if (object === undefined) return undefined;
@@ -168,7 +168,7 @@ export class ReservationLedger implements AmendableLedger {
     throw contended(request);
   }
 
-  /** While whereabouts is active: what of the rest cannot be had undoes all of it. */
+  /** While whereabouts is active: if a part beside the hold cannot be had, all of it is undone. */
   async #takeBeside(
     beside: Beside,
     records: Records,
@@ -191,7 +191,7 @@ export class ReservationLedger implements AmendableLedger {
     }
   }
 
-  /** The hold as it is remembered, else as it is now; again where the write comes to nothing, since it has changed or gone. */
+  /** By the remembered hold, else the present one; again where the write finds it changed or gone. */
   async #change<T>(
     records: Records,
     request: ReleaseRequest | AmendRequest,

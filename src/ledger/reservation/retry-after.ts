@@ -1,6 +1,6 @@
-// Asking again where the API server said "later" (429, or 503 with a time): nothing was done, so the same call is repeated,
-// after what the server asked for and up to as long again, so that a thousand daemons do not come back at once.
-// Promised: no wait outlives the caller's signal; together they last half a minute at most, then the refusal is passed on.
+// Asking again where the API server said "later" (429, or 503 with a time): nothing was done, so the call is repeated,
+// after the time the server asked for and up to as long again, so that a thousand daemons do not come back at once.
+// Promised: no wait outlives the caller's signal; all last half a minute at most, then the refusal is passed on.
 import { type Clock, realClock, sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { Signal } from "../../kube/unless.ts";

@@ -1,4 +1,4 @@
-// Reading the objects of one domain: one by its name, or the holds that a selector finds. What stands under two names counts once, by the name that is written today.
+// Reading objects of one domain: one by name, or holds by selector. One under two names counts once, by today's name.
 import type { Hold } from "../../ipam/ledger.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { KubeClient } from "../../kube/rest.ts";
