@@ -1,9 +1,7 @@
 // Acquire under every order of events that a seed can think of. Several processes, each with its own picture, share one
-// store. A scheduler decides which pending call is carried out or answered next, and lets calls fail: refused, lost before
-// the write, lost after it, answered as lost and carried out later, called off by the caller. After a conflict a picture
-// hears what was taken some steps ago.
-//
-// A failure names its seed; put it into `only` to see the same run again.
+// store. A scheduler decides which pending call is carried out or answered next, and lets calls fail: refused, lost
+// before the write, lost after it, answered as lost and carried out later, called off. After a conflict a picture hears
+// what was taken some steps ago. A failure names its seed; put it into `only` to see the same run again.
 import { describe, expect, it } from "vitest";
 
 import type { Address } from "../net/address.ts";
@@ -40,8 +38,8 @@ interface Story {
   readonly faultPercent: number;
   readonly requestsEach: number;
   /**
-   * Whether a write may be carried out after its caller gave up on it. Not with several processes: there another may take and
-   * release the address in between, and then the late write leaves its owner with two. Only garbage collection finds those.
+   * Whether a write may come after its caller gave up. Not with several processes: another may take and release the
+   * address in between, and the late write leaves its owner with two. Only garbage collection finds those.
    */
   readonly late: boolean;
 }

@@ -1,8 +1,7 @@
-// Decide, commit, answer: the one way in which an address is handed out, whatever the ledger.
-//
-// The pool is this process's picture of the domain; the ledger is the truth. A candidate is marked in the picture while its
-// hold is being written, so that requests of one process do not compete with each other. Nothing past the commit rolls it
-// back: a caller that fails later asks again and gets the same address.
+// Decide, commit, answer: the one way in which an address is handed out, whatever the ledger. The pool is this
+// process's picture of the domain; the ledger is the truth. The picture marks a candidate while its hold is written, so
+// that requests of one process do not compete. Nothing rolls a commit back: a caller that fails later asks again, gets
+// the same address.
 import { type Address, equal } from "../net/address.ts";
 import type { Random } from "../net/draw.ts";
 import { contains } from "../net/prefix.ts";
@@ -21,20 +20,17 @@ export interface Acquisition {
   readonly request: Request;
   readonly random: Random;
   readonly signal?: AbortSignal;
-  /**
-   * Ask the ledger what the owner holds before deciding. Leave out where the picture has every hold of this owner, as it has
-   * of the pods of its own node: it costs a read.
-   */
+  /** Ask the ledger for the owner's holds first: a read. Not needed if the picture has them, as for its node's pods. */
   readonly lookFirst?: boolean;
   /** What to keep with the hold: from the decision that led to the candidate. */
   readonly note?: (grant: Grant, candidate: Candidate) => HoldNote;
-  /** What goes with every take. `early`: it was asked for by its number, so its rest is over. */
+  /** What goes with every take. `early`: it was asked for by its number, so its cooldown is over. */
   readonly terms?: Pick<TakeRequest, "early" | "loose" | "users">;
-  /** Asked before every write; what it throws is the answer. A LedgerError that is "unavailable" leaves the picture as it was. */
+  /** Asked before every write; its error is the answer. A LedgerError "unavailable" leaves the picture as it was. */
   readonly mayTake?: () => void;
   /** Told what the ledger said of every candidate. */
   readonly onOutcome?: (outcome: TakeOutcome, address: Address) => void;
-  /** Waited for after a conflict, where another address will do: whoever can tell the pool at little cost what else is taken does so. */
+  /** Waited for after a conflict, where another address will do: a cheap way to tell the pool what else is taken. */
   readonly lookAgain?: () => Promise<void>;
 }
 
@@ -53,9 +49,9 @@ export interface Refused extends Refusal {
   readonly conflicts: number;
 }
 
-/** At most this many addresses are tried: who still finds nothing has a picture too old to be of use and should read it anew. */
+/** Addresses tried at most: beyond, the picture is too old to be of use and should be read anew. */
 const triesMax = 64;
-/** At most this many lost replies in a row: beyond, the ledger is away, and the runtime's own retry is the better one. */
+/** Lost replies in a row at most: beyond, the ledger is away, and the runtime's own retry is better. */
 const lossesMax = 5;
 
 export function acquire(acquisition: Acquisition): Promise<Acquired | Refused> {
@@ -93,7 +89,7 @@ function mayHaveAnother({ want }: Request): boolean {
 }
 
 function endRest(pool: Pool, address: Address, owner: Owner): void {
-  // Who has another is refused.
+  // An owner that has another is refused.
   if (pool.stateOf(address).state !== "quarantined" || pool.addressOf(owner) !== undefined) return;
   pool.take(address, owner);
   pool.forget(address);
@@ -107,12 +103,12 @@ function stillOpen({ pool, request }: Acquisition, { address }: Candidate): bool
 }
 
 /**
- * Marks that acquire made: what an owner is asking for, and, after an outcome that is not known, what it may hold. What the
- * ledger says of other addresses does not displace them. The mark -> whether the address was asked for early.
+ * Marks of acquire: the address that an owner asks for, and, after an unknown outcome, may hold. What the ledger says
+ * of other addresses does not displace them. The mark -> whether the address was asked for early.
  */
 const marks = new WeakMap<Owner, boolean>();
 
-/** After an outcome that is not known the same is asked again: without `early`, the first try could still come true beside it. */
+/** An unknown outcome is asked for again alike: without `early`, the first try could still come true beside it. */
 function asTriedBefore(pool: Pool, { address, early }: Candidate): Candidate {
   const owner = pool.ownerAt(address);
   return { address, early: early || (owner !== undefined && marks.get(owner) === true) };
@@ -130,7 +126,7 @@ async function commit(
   const mark = { ...request.owner };
   marks.set(mark, early);
   pool.take(address, mark);
-  /** Others may have learnt better while the hold was being written. */
+  /** Other calls may have learnt better while the hold was being written. */
   const marked = () => pool.ownerAt(address) === mark;
   try {
     const result = await takeSurely(acquisition, { address, early }, note);
@@ -143,7 +139,7 @@ async function commit(
     return result;
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error;
-    // Certainly not written: as before. Otherwise it may be, now or in a moment, and the mark stays: this owner's next request
+    // Certainly not written: as before. Otherwise it may be, now or soon, and the mark stays: this owner's next request
     // tries the same address again, and its release takes the mark away.
     if (error.code === "unavailable" && marked()) restore(pool, address, before);
     throw new LedgerError(
@@ -168,9 +164,9 @@ function restore(pool: Pool, address: Address, before: AddressState): void {
 }
 
 /**
- * A take whose reply was lost is read back before anything else is tried; then what was found, or the same address, is taken
- * again. Reading alone is no answer: the hold may be there and what a ledger writes beside it not, and it may carry an older
- * container, whose late release would free the address under the new one. Only a take arbitrates.
+ * After a lost reply of a take: a read, then a take of the address that was found, or of the same. A read alone is no
+ * answer: the hold may lack what a ledger writes beside it, or carry an older container, whose late release would free
+ * the address under the new one. Only a take arbitrates.
  */
 async function takeSurely(
   acquisition: Acquisition,
@@ -206,14 +202,14 @@ function asAsker(recorded: Owner, asking: Owner): Owner {
   return succeeds(asking, recorded) ? asking : recorded;
 }
 
-/** What failed now was certainly not done; an earlier try, whose reply was lost, may have been. */
+/** This failure was certainly not carried out; an earlier try, whose reply was lost, may have been. */
 function unknownAfter(error: LedgerError): LedgerError {
   return new LedgerError("outcome-unknown", `a reply was lost, and then: ${error.message}`, { cause: error });
 }
 
 /**
- * What the owner holds in the domain, inside this pool's prefix: in a domain of several ranges it may hold one in each. Where
- * prefixes overlap, or a late write left it with two, the one that was tried or that the picture knows comes first.
+ * The owner's hold in the domain, inside this pool's prefix: it may have one in each of several ranges. Where prefixes
+ * overlap, or a late write left two, the one that was tried or that the picture knows comes first.
  */
 async function findEarlier(
   { ledger, domain, pool, request, signal }: Acquisition,

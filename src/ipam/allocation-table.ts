@@ -9,7 +9,7 @@ export interface Allocation {
 }
 
 export class AllocationTable {
-  /** Slot -> address and owner; undefined where the slot is unused. Two arrays rather than one of pairs: a million fewer objects. */
+  /** Slot -> address and owner; undefined: an unused slot. Two arrays, not pairs: a million fewer objects. */
   readonly #addresses: (Address | undefined)[] = [];
   readonly #owners: (Owner | undefined)[] = [];
   readonly #unused: number[] = [];
@@ -35,8 +35,8 @@ export class AllocationTable {
   }
 
   /**
-   * Records that the owner has the address. Where the same is recorded already, the owner's newer description replaces the
-   * older one. Where another has the address, or the owner has another, nothing changes and that record is returned.
+   * Records that the owner has the address. For the same record again, the owner's newer description replaces the
+   * older. Where another has the address, or the owner has another, nothing changes and that record is returned.
    */
   put(address: Address, owner: Owner): Allocation | undefined {
     const addressHash = hashAddress(address);

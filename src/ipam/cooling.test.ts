@@ -1,4 +1,4 @@
-// The queue of resting addresses against a plain list that is sorted at every question.
+// The queue of cooling addresses against a plain list that is sorted at every question.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 

@@ -1,4 +1,4 @@
-// Released addresses that rest before reuse, ordered by when their rest ends.
+// Released addresses that cool before reuse, ordered by when their cooldown ends.
 import type { Address } from "../net/address.ts";
 import type { OwnerKey } from "./owner.ts";
 
@@ -32,7 +32,7 @@ export class CoolingQueue {
     return this.#current.get(key);
   }
 
-  /** What this owner released last, while it rests. */
+  /** The address that this owner released last, while it cools. */
   of(owner: OwnerKey): Cooling | undefined {
     return this.#byOwner.get(owner);
   }
@@ -61,7 +61,7 @@ export class CoolingQueue {
     if (this.#byOwner.get(entry.lastOwner) === entry) this.#byOwner.delete(entry.lastOwner);
   }
 
-  /** Takes out every address whose rest is over. */
+  /** Takes out every address whose cooldown is over. */
   *expire(nowMs: number): IterableIterator<Cooling> {
     for (;;) {
       const top = this.#heap[0];
@@ -80,8 +80,8 @@ export class CoolingQueue {
   }
 
   /**
-   * All that rest, the one nearest its end first: with one cooldown per pool, the one that has cooled longest.
-   * The first is found at once; only who asks for a second pays for the sorting.
+   * All cooling addresses, the one nearest its end first: with one cooldown per pool, the one that has cooled longest.
+   * The first is found at once; only a second costs the sorting.
    */
   *inOrder(): IterableIterator<Cooling> {
     while (this.#heap[0] !== undefined && this.#current.get(this.#heap[0].key) !== this.#heap[0]) this.#pop();

@@ -1,5 +1,5 @@
-// The decision: what is known of a pool and a request, to an address or a reasoned refusal. Pure: it changes nothing, and
-// the same pool, request and random numbers give the same answer. Writing the hold (ledger.ts) is what takes the address.
+// The decision: a pool's state and a request in, an address or a reasoned refusal out. Pure: the same pool, request and
+// random numbers give the same answer. Only writing the hold (ledger.ts) takes the address.
 import { type Address, equal } from "../net/address.ts";
 import type { Random } from "../net/draw.ts";
 import { formatInterval } from "../net/interval.ts";
@@ -88,7 +88,7 @@ interface Reasoned extends Candidate {
   readonly why: Grant["why"];
 }
 
-/** The preferred one, else the one this owner had last, else a free one by the strategy, else the one that has cooled longest. */
+/** The preferred one, else this owner's last, else a free one by the strategy, else the one that cooled longest. */
 function firstCandidate(
   pool: Pool,
   owner: Owner,
@@ -131,7 +131,7 @@ function choiceOf(why: Grant["why"], strategy: Strategy): string {
   return "many take at once, and each in stripes of its own";
 }
 
-/** Why this owner cannot have this address now; undefined where it can. The last owner of a cooling address may come back. */
+/** Why this owner cannot have this address now; undefined: it can. A cooling address's last owner may come back. */
 function whyNot(pool: Pool, address: Address, owner: Owner): Refusal | undefined {
   const state = pool.stateOf(address);
   const where = pool.definition.prefix;

@@ -24,12 +24,9 @@ export interface PoolDefinition {
   readonly gateway?: Address;
   /** `enable_l3`: no broadcast domain, so the first and the last address of the prefix are addresses like any other. */
   readonly l3?: boolean;
-  /**
-   * /31, /32, /127 and /128: `use` all of their addresses (RFC 3021, RFC 6164), or `refuse` to hand any out, as whereabouts does.
-   * Default: use.
-   */
+  /** /31, /32, /127 and /128: `use` all addresses (RFC 3021, RFC 6164; default), or `refuse`, as whereabouts does. */
   readonly tiny?: "use" | "refuse";
-  /** How long a released address rests before another owner gets it. Default 30 s; 0 is whereabouts' behaviour. */
+  /** How long a released address cools before another owner gets it. Default 30 s; 0 is whereabouts' behaviour. */
   readonly cooldownMs?: number;
 }
 
@@ -39,7 +36,7 @@ export type DefinitionErrorCode = "start-outside" | "end-outside" | "backwards" 
 
 export class DefinitionError extends CodedError<DefinitionErrorCode> {}
 
-/** Everything between the ends that may be handed out before excludes and reservations; undefined where the prefix is too small. */
+/** All between the ends that may be handed out, before excludes and reservations; undefined: too small a prefix. */
 export function usableOf(definition: PoolDefinition): Interval | undefined {
   const whole = hostsOf(definition);
   if (whole === undefined) return undefined;

@@ -1,9 +1,8 @@
 // The port behind which every durable record of addresses stands: one suite (test/conformance/ledger) for all of them.
-//
-// A domain is a set of addresses in which each has at most one owner. The record of an address is its hold; writing the hold
-// is the commit point. Promised: two takes of one address never both succeed for different owners, whatever the number of
-// ledgers, clients and crashes; what was answered is durable. Not promised: that `list` and `find` show what another client
-// wrote in the last moment. Only `take` arbitrates.
+// A domain is a set of addresses in which each has at most one owner. The record of an address is its hold; writing the
+// hold is the commit point. Promised: two takes of one address never both succeed for different owners, whatever the
+// number of ledgers, clients and crashes; an answer is durable. Not promised: that `list` and `find` show what another
+// client wrote in the last moment. Only `take` arbitrates.
 import type { Address } from "../net/address.ts";
 import { CodedError } from "../net/coded-error.ts";
 import type { Owner, OwnerKey } from "./owner.ts";
@@ -40,11 +39,11 @@ export interface HoldNote {
   readonly pool?: string;
   /** What keeps the hold after its pod is gone, as kind/name: `statefulset/web`. */
   readonly keeper?: string;
-  /** What a claim is for, as OWNER-UID/NIC: a claim that is made anew for the same gets the address of the one before. */
+  /** What a claim is for, as OWNER-UID/NIC: a claim made anew for the same gets the address of the one before. */
   readonly identity?: string;
-  /** The MAC that the guest of a claim asked for: while it stands here, nobody else of the network gets an address with it. */
+  /** The MAC that a claim's guest asked for: while it is here, nobody else of the network gets an address with it. */
   readonly mac?: string;
-  /** `SECONDS TIME`: so long after TIME its node's daemon says that a sandbox uses it, although the API server has forgotten the pod. */
+  /** `SECONDS TIME`: so long after TIME its daemon vouches for a sandbox whose pod the API server has forgotten. */
   readonly vouched?: string;
   /** Why this address, and why not those before it: what `holdfast explain` prints. */
   readonly why?: string;
@@ -56,7 +55,7 @@ export interface TakeRequest {
   readonly owner: Owner;
   /** Take it although it is still cooling down: nothing else is left. */
   readonly early?: boolean;
-  /** What is this owner's already stays as it is, whichever of its sandboxes uses it. */
+  /** A hold that is this owner's already stays as it is, whichever of its sandboxes uses it. */
   readonly asIs?: boolean;
   /** It is in no pool, and so has no place in a pool's own record: its hold is all there is of it. */
   readonly loose?: boolean;
@@ -68,10 +67,7 @@ export interface TakeRequest {
 export type TakeOutcome =
   /** It was free, and is this owner's now. */
   | { readonly outcome: "taken"; readonly hold: Hold }
-  /**
-   * It was this owner's already, or recorded without a UID for its namesake. The hold now carries this request's container id
-   * and UID, and a new version if either differed.
-   */
+  /** This owner's, or its namesake's without a UID; now has this container id and UID, and if changed a new version. */
   | { readonly outcome: "yours"; readonly hold: Hold }
   | { readonly outcome: "held"; readonly hold: Hold }
   | { readonly outcome: "cooling"; readonly untilMs: number; readonly lastOwner: OwnerKey };
@@ -83,7 +79,7 @@ export interface ReleaseRequest {
   readonly owner: OwnerKey;
   /** And, where given, only at this version: a late release of a sandbox that was replaced names an old one. */
   readonly version?: string;
-  /** How long it rests before another owner gets it; the last owner may have it back at once. */
+  /** How long it cools before another owner gets it; the last owner may have it back at once. */
   readonly cooldownMs: number;
   /** The owner keeps it, and no sandbox uses it from now on. Under the same guards: a later sandbox keeps it in use. */
   readonly park?: boolean;
@@ -121,25 +117,25 @@ export type AmendOutcome =
   | { readonly outcome: "superseded"; readonly hold: Hold };
 
 export interface LedgerOptions {
-  /** Called off before the call began, nothing was done. Called off later, it is not known: as with `outcome-unknown`. */
+  /** An abort before the call: nothing was done. A later one: not known, as with `outcome-unknown`. */
   readonly signal?: AbortSignal;
 }
 
 export interface FindOptions extends LedgerOptions {
-  /** The key under which an older system, which knew no UIDs, may have recorded the same owner: its holds are found too. */
+  /** The owner's key in the records of an older system without UIDs: its holds are found too. */
   readonly formerly?: OwnerKey | undefined;
   /** In place of the owner: holds of claims with one of these identities (`HoldNote.identity`), whoever's they are. */
   readonly identities?: readonly string[] | undefined;
   /** In place of the owner: holds with this MAC (`HoldNote.mac`), whoever's they are. */
   readonly mac?: string | undefined;
-  /** What was so a moment ago is enough, if it is told sooner. */
+  /** An answer that was true a moment ago is enough, if it comes sooner. */
   readonly mayBeOld?: boolean;
 }
 
 export interface Ledger {
   take(request: TakeRequest, options?: LedgerOptions): Promise<TakeOutcome>;
   release(request: ReleaseRequest, options?: LedgerOptions): Promise<ReleaseOutcome>;
-  /** What the owner holds in the domain; several where it has an address in each of several ranges. */
+  /** The owner's holds in the domain; several where it has an address in each of several ranges. */
   find(domain: Domain, owner: OwnerKey, options?: FindOptions): Promise<readonly Hold[]>;
   list(domain: Domain, options?: LedgerOptions): AsyncIterable<Hold>;
 }

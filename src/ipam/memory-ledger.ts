@@ -15,7 +15,7 @@ interface Rest {
 export class MemoryStore {
   /** domain, space, address -> the hold */
   readonly holds = new Map<string, Hold>();
-  /** domain, space, address -> until when it rests; an entry whose time is over counts for nothing */
+  /** domain, space, address -> until when it cools; an entry whose time is over counts for nothing */
   readonly resting = new Map<string, Rest>();
   versions = 0;
 }

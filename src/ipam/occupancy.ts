@@ -13,7 +13,6 @@ export interface Occupancy {
   addAll(interval: Interval): void;
   /** The lowest free address at or above `from`; `from` may lie outside the run. */
   nextFree(from: Address): Address | undefined;
-  /** How many addresses of the run are not taken. */
   free(): bigint;
 }
 
@@ -21,7 +20,7 @@ export function occupancyOf(run: Interval): Occupancy {
   return sizeOf(run) <= 0x1_0000_0000n ? new BitmapOccupancy(run) : new IntervalOccupancy(run);
 }
 
-/** 4,096 bits and their summaries are 532 bytes; a /8 has 4,096 pages: 2.9 MiB if each holds something and none is full. */
+/** 4,096 bits and summaries are 532 bytes; a /8 has 4,096 pages: 2.9 MiB if each holds something and none is full. */
 const pageBits = 4096;
 
 export class BitmapOccupancy implements Occupancy {
@@ -29,7 +28,6 @@ export class BitmapOccupancy implements Occupancy {
   readonly #size: number;
   /** Page number -> its bits. A page without a taken address, or without a free one, has no entry. */
   readonly #pages = new Map<number, Bits>();
-  /** Which pages are full. */
   readonly #fullPages: Bits;
   #taken = 0;
 

@@ -9,8 +9,8 @@ export interface PodOwner {
   readonly name: string;
   readonly interface: string;
   /**
-   * Which of several addresses of one interface, where its ranges overlap: 0 or absent for the first. Ranges that share no
-   * address need none, since the address tells which range it is from.
+   * Which of several addresses of one interface, where its ranges overlap: 0 or absent for the first. Disjoint ranges
+   * need none, since the address tells its range.
    */
   readonly part?: number;
   /** The sandbox that uses it now. A later sandbox of the same pod is the same owner. */
@@ -56,14 +56,14 @@ export function sameOwner(a: Owner, b: Owner): boolean {
   return a.uid !== "" || (a.namespace === b.namespace && a.name === b.name);
 }
 
-/** The key of this pod's interface in the records of systems that know no UIDs; undefined where there is no other key. */
+/** The key of this pod's interface in the records of systems without UIDs; undefined: there is no other key. */
 export function formerKey(owner: Owner): OwnerKey | undefined {
   return owner.kind === "pod" && owner.uid !== "" ? ownerKey({ ...owner, uid: "" }) : undefined;
 }
 
 /**
- * The record lacks the UID and is otherwise this owner's: two pods of one name do not exist at once, so the record is the
- * asker's, or that of a namesake that is gone. The opposite does not hold: who asks without a UID is nobody's successor.
+ * The record lacks the UID and is otherwise this owner's: two pods of one name do not exist at once, so it is the
+ * asker's, or that of a namesake that is gone. Not the other way round: an asker without a UID is nobody's successor.
  */
 export function succeeds(asking: Owner, recorded: Owner): boolean {
   return recorded.kind === "pod" && recorded.uid === "" && formerKey(asking) === ownerKey(recorded);

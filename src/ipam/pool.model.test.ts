@@ -1,5 +1,5 @@
-// The pool and its decisions against the slowest thing that could work: one map from address to state, looked through from
-// end to end for every question. At least 100,000 generated operations, and the invariants after each.
+// The pool and its decisions against the slowest thing that works: one map from address to state, searched from end to
+// end for every question. At least 100,000 generated operations, and the invariants after each.
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 
@@ -16,7 +16,7 @@ interface Spot {
   readonly text: string;
   readonly withheld: "excluded" | "reserved" | undefined;
   owner?: Owner;
-  /** Who released it, and until when it rests. */
+  /** Who released it, and until when it cools. */
   rest?: { readonly untilMs: number; readonly lastOwner: string } | undefined;
 }
 
@@ -68,7 +68,7 @@ class Naive {
     return resting.length === 0 ? "refused" : `early ${longest}`;
   }
 
-  /** The address that this owner released last, while it rests. */
+  /** The address that this owner released last, while it cools. */
   returning(owner: Owner): Spot | undefined {
     const spot = this.latest.get(ownerKey(owner));
     return spot !== undefined && this.state(spot) === "quarantined" && spot.rest!.lastOwner === ownerKey(owner)

@@ -1,7 +1,6 @@
-// The state of one pool: for every address exactly one of free, excluded, reserved, allocated, quarantined.
-//
-// A pool records; it does not choose (decide.ts does) and it is not durable (a ledger is). Time comes in through `now`.
-// Not promised: that an address taken here is still free in the ledger. The ledger is the arbiter, the pool its picture.
+// The state of one pool: for every address exactly one of free, excluded, reserved, allocated, quarantined. A pool
+// records; it does not choose (decide.ts does) and it is not durable (a ledger is). Time comes in through `now`. Not
+// promised: that an address taken here is still free in the ledger. The ledger is the arbiter, the pool its picture.
 import { type Address, equal, offsetBetween } from "../net/address.ts";
 import { CodedError } from "../net/coded-error.ts";
 import { common, IntervalSet, union } from "../net/interval-set.ts";
@@ -100,7 +99,7 @@ export class Pool {
     return this.#taken?.nextFree(from);
   }
 
-  /** What this owner released last and may have back at once, before it has cooled for others. */
+  /** The address that this owner released last and may have back at once, before it has cooled for others. */
   returningTo(owner: Owner): Address | undefined {
     this.#settle();
     if (this.#cooling.count === 0) return undefined;
@@ -108,7 +107,7 @@ export class Pool {
     return cooling !== undefined && this.#mayBeGiven(cooling.address) ? cooling.address : undefined;
   }
 
-  /** The address rests, this owner had it last, and it may have it back. */
+  /** The address cools, this owner had it last, and it may have it back. */
   returnsTo(address: Address, owner: Owner): boolean {
     this.#settle();
     return this.#cooling.get(this.#keyOf(address))?.lastOwner === ownerKey(owner) && this.#mayBeGiven(address);
@@ -134,8 +133,8 @@ export class Pool {
   }
 
   /**
-   * Records that the owner has the address, from whatever state it was in: what the ledger says is true even of an address
-   * that is excluded, cooling or outside. The same owner again is a renewal (a new container id). Throws where another has it.
+   * Records that the owner has the address, from any state: the ledger is right even about an excluded, cooling or
+   * outside address. The same owner again is a renewal (a new container id). Throws where another has it.
    */
   take(address: Address, owner: Owner): void {
     const held = this.#held.size;
@@ -147,7 +146,7 @@ export class Pool {
     if (this.#held.size > held) this.#lastTaken = address;
   }
 
-  /** Records what a ledger says of an address, against whatever the pool thought: it was another's, or that owner had another. */
+  /** Records what a ledger says of an address, against the pool: it was another's, or that owner had another. */
   learn(address: Address, owner: Owner): void {
     const lastTaken = this.#lastTaken;
     this.forget(address);
@@ -157,14 +156,14 @@ export class Pool {
     this.#lastTaken = lastTaken;
   }
 
-  /** Takes back a record that proved wrong: the address is free again at once, without a rest. */
+  /** Takes back a record that proved wrong: the address is free again at once, without a cooldown. */
   forget(address: Address): void {
     if (this.#held.ownerAt(address) === undefined) return;
     this.#held.delete(address);
     this.#freeAgain(address);
   }
 
-  /** Replaces a hint of what is taken, without owners: not offered. What is recorded of an address later counts more. */
+  /** Replaces the hint of taken addresses, without owners: not offered. A later record of an address counts more. */
   suppose(taken: Iterable<Interval>): void {
     this.#supposed = this.usable === undefined ? new IntervalSet() : common([this.usable], IntervalSet.of(taken));
     this.#taken = this.#occupancy();
@@ -185,10 +184,10 @@ export class Pool {
     return { address, owner: held };
   }
 
-  /** Records a rest that a ledger remembers, after a restart. Ignored for an address that is held. */
+  /** Records a cooldown that a ledger remembers, after a restart. Ignored for an address that is held. */
   cool(cooling: Cooling): void {
     const key = this.#keyOf(cooling.address);
-    // Written so that what is no number counts as over: it would never be.
+    // Written so that NaN counts as over: it never would be.
     if (this.#held.ownerAt(cooling.address) !== undefined || !(cooling.untilMs > this.#now())) return;
     this.#cooling.add(key, cooling);
     this.#taken?.add(cooling.address);
@@ -204,7 +203,7 @@ export class Pool {
     return taken;
   }
 
-  /** Frees what has cooled. Called before every look at what is free. */
+  /** Frees addresses that have cooled. Called before every look at free ones. */
   #settle(): void {
     const nowMs = this.#now();
     if (!this.#cooling.due(nowMs)) return;
@@ -227,7 +226,7 @@ export class Pool {
     return this.reservations.find(({ interval }) => includes(interval, address))?.reason ?? "reserved";
   }
 
-  /** The offset inside the prefix where it is a safe number (always, in IPv4); the text otherwise, and for what lies below. */
+  /** The offset inside the prefix if it is a safe number (always, in IPv4); else, and below the prefix, the text. */
   #keyOf(address: Address): AddressKey {
     return offsetBetween(this.definition.prefix.network, address) ?? address.toString();
   }

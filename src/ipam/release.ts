@@ -1,8 +1,7 @@
 // Giving an address back: the ledger first, then the picture, in the owner's turn. The counterpart of acquire.
-//
-// Promised: the address rests and others get it later, or, where the hold has been renewed since or is another's, nothing
-// changes and the picture learns who has it. A lost reply is followed by the same release again, which the ledger's guard
-// makes harmless. Not promised: that the address was held at all.
+// Promised: the address cools and others get it later, or, where the hold was renewed since or is another's, nothing
+// changes and the picture learns who has it. A lost reply is followed by the same release again, which the ledger's
+// guard makes harmless. Not promised: that the address was held at all.
 import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
 import { cooldownOf } from "./definition.ts";
@@ -16,7 +15,7 @@ export interface Release {
   readonly domain: Domain;
   readonly pool: Pool;
   readonly owner: Owner;
-  /** Only the hold at this version: what the caller got when it acquired. Leave out to release whatever the owner has. */
+  /** Only the hold at this version, as the caller acquired it. Leave out to release whatever the owner has. */
   readonly version?: string;
   readonly signal?: AbortSignal;
   /** Ask the ledger what the owner holds where the picture does not know. Default: yes, it costs a read only then. */
@@ -66,7 +65,7 @@ async function releaseSurely(request: Release, address: Address, key: OwnerKey):
         version === undefined ? guard : { ...guard, version },
         signal === undefined ? {} : { signal },
       );
-      // The reply that was lost was this one's: it is gone because it was released.
+      // The lost reply was this one's: the hold is gone because it was released.
       return result.outcome === "gone" && losses > 0 ? { outcome: "released" } : result;
     } catch (error) {
       if (!(error instanceof LedgerError)) throw error;

@@ -13,8 +13,8 @@ export type Want =
   | { readonly kind: "oneOf"; readonly addresses: readonly Address[] };
 
 /**
- * Every n-th address is a stripe. The lowest of the stripe `first`; for every further candidate, and where a stripe has none, that
- * of the stripe `step` further on. One stripe: the lowest of all.
+ * Every n-th address is a stripe. The first candidate is the lowest of the stripe `first`; each further one, also where
+ * a stripe has none, is the lowest of the stripe `step` further on. One stripe: the lowest of all.
  */
 export interface Spread {
   readonly kind: "spread";
@@ -56,10 +56,7 @@ export interface Grant extends Candidate {
   readonly kind: "grant";
   /** `yours`: the owner has it already. `returning`: it released this one last, and nobody else has had it since. */
   readonly why: "yours" | "returning" | "given" | "preferred" | "listed" | Strategy["kind"];
-  /**
-   * What to try next where the ledger says that `address` is another's. Lazy, without repeats, and it reads the pool as it is
-   * when the next one is asked for.
-   */
+  /** To try next where the ledger says that `address` is another's. Lazy, no repeats; reads the pool as it is then. */
   readonly further: () => Iterable<Candidate>;
   /** Why lower or listed addresses were passed over; at most `limit` lines, and one that says how it goes on. */
   readonly trace: (limit?: number) => TraceLine[];

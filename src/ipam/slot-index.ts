@@ -1,6 +1,6 @@
 // A hash index from something to a slot number: open addressing in typed arrays, 8 bytes a place, at most half full. It
-// keeps no keys: whoever asks compares with what is in the slot. A million UIDs take 17 MB where a
-// Map of them takes 30, in less time, and no key has to be composed for an owner, which would cost more than the look-up.
+// keeps no keys: the caller compares with the slot's content. A million UIDs take 17 MB where a Map takes 30, in less
+// time, and no key has to be composed for an owner, which would cost more than the look-up.
 
 /** Linear probing wants room: beyond one half the table doubles. */
 const loadMax = 0.5;
@@ -39,7 +39,7 @@ export class SlotIndex {
     this.#close(at, mask);
   }
 
-  /** Moves back what probed past the hole, so that no search ends there too early. */
+  /** Moves entries back that probed past the hole, so that no search ends there too early. */
   #close(hole: number, mask: number): void {
     let empty = hole;
     for (let at = (hole + 1) & mask; this.#slots[at] !== 0; at = (at + 1) & mask) {

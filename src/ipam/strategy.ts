@@ -1,5 +1,5 @@
-// The order in which free addresses are offered. Each strategy is a lazy sequence over the pool as it is at that moment;
-// every free address comes up once at most, and all of them come up if the caller keeps asking.
+// The order in which free addresses are offered. Each strategy is a lazy sequence over the pool as it is at that
+// moment; it offers each free address once at most, and all of them if the caller keeps asking.
 import { type Address, compare, equal, next, plus } from "../net/address.ts";
 import { drawFrom, type Random } from "../net/draw.ts";
 import type { Interval } from "../net/interval.ts";
@@ -73,8 +73,8 @@ function* roundFrom(pool: Pool, usable: Interval, from: Address): IterableIterat
 }
 
 /**
- * Draws, then the free address at or above the draw: near-uniform while much is free. After `draws` candidates the rest comes
- * in order, since in a pool that is nearly full a draw would mostly find what was offered before.
+ * Draws, then the free address at or above the draw: near-uniform while much is free. After `draws` candidates the rest
+ * comes in order: in a nearly full pool a draw mostly finds what was offered before.
  */
 const draws = 64;
 
@@ -88,10 +88,10 @@ function* randomly(first: Address, pool: Pool, usable: Interval, random: Random)
   for (const at of upwards(pool, usable.first)) if (offered.add(at)) yield at;
 }
 
-/** Stripes beyond this are taken for so many: 2,048 writers with eight each, and a walk over all of them is a millisecond. */
+/** More stripes count as so many: 2,048 writers with eight each, and a walk over all of them is a millisecond. */
 const stripesMax = 16_384;
 
-/** A power of two, so that any odd step visits every stripe. What is no number counts as 1. */
+/** A power of two, so that any odd step visits every stripe. NaN counts as 1. */
 function stripesOf({ stripes }: Spread): number {
   return stripes > 1 ? 2 ** Math.ceil(Math.log2(Math.min(stripes, stripesMax))) : 1;
 }
@@ -125,7 +125,7 @@ function lowestOfStripes(
   return undefined;
 }
 
-/** Goes from one free address to the next of the stripe at or above it: what is taken is passed over as a whole. */
+/** Goes from one free address to the next of the stripe at or above it: taken runs are passed over as a whole. */
 function lowestOf(
   pool: Pool,
   usable: Interval,
@@ -141,7 +141,7 @@ function lowestOf(
   return undefined;
 }
 
-/** Stripes go by the address itself, not by its place in a pool: pools of one domain that overlap have the same ones. */
+/** Stripes go by the address, not by its place in a pool: overlapping pools of one domain have the same ones. */
 function lowWord(address: Address): number {
   return address.family === 4 ? address.value : address.w3;
 }
@@ -150,7 +150,6 @@ export function isInFirstStripe(address: Address, strategy: Spread): boolean {
   return ((strategy.first - lowWord(address)) & (stripesOf(strategy) - 1)) === 0;
 }
 
-/** Addresses offered by one sequence. */
 class Offered {
   readonly #texts = new Set<string>();
 

@@ -15,8 +15,8 @@ export interface TraceLine {
 const traceLimit = 16;
 
 /**
- * What the walk from the lowest usable address upwards meets before `granted`, run by run. It ends at the first free address
- * that was passed over by choice, with the reason, because from there on the choice explains everything.
+ * What the walk upwards from the lowest usable address meets before `granted`, run by run. It ends at the first free
+ * address that was passed over by choice, with the reason: from there on the choice explains everything.
  */
 export function tracePassedOver(
   pool: Pool,
@@ -74,7 +74,7 @@ function lineFor(pool: Pool, address: Address): TraceLine {
   }
 }
 
-/** From the address to the end of the run, inside the pool. An address in it that somebody holds is passed over with it. */
+/** From the address to the end of the run, inside the pool. Held addresses in it are passed over with it. */
 function cut(pool: Pool, from: Address, run: Interval | undefined): Interval {
   const end = run === undefined || compare(run.last, pool.usable!.last) > 0 ? pool.usable!.last : run.last;
   return { first: from, last: end };
@@ -83,7 +83,7 @@ function cut(pool: Pool, from: Address, run: Interval | undefined): Interval {
 /** The last millisecond that a Date can show. */
 const timeMaxMs = 8.64e15;
 
-/** A rest may be configured to last for ever. */
+/** A cooldown may be configured to last for ever. */
 export function formatTime(ms: number): string {
   return ms <= timeMaxMs ? new Date(ms).toISOString() : "the end of time";
 }

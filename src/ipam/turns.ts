@@ -1,7 +1,6 @@
-// Work for one key goes one after another.
-//
-// Requests of one owner in one pool do: two at once could end with two addresses. The first fails and gives its candidate back,
-// another owner marks it, and a third request of the first owner moves on to the next address while the second is still being written.
+// Work for one key goes one after another, as requests of one owner in one pool: two at once could end with two
+// addresses. The first fails and gives its candidate back, another owner marks it, and a third request of the first
+// owner moves on to the next address while the second is still being written.
 import type { Pool } from "./pool.ts";
 
 export class Turns {
@@ -16,7 +15,7 @@ export class Turns {
   async run<S extends AbortSignal | undefined, T>(key: string, signal: S, work: (signal: S) => Promise<T>): Promise<T> {
     const before = this.#ends.get(key);
     const turn = Promise.withResolvers<void>();
-    // Who is called off while waiting leaves the queue, and those behind still wait for those before.
+    // An aborted waiter leaves the queue, and those behind still wait for those before.
     const end = before === undefined ? turn.promise : before.then(() => turn.promise);
     this.#ends.set(key, end);
     void end.then(() => this.#ends.get(key) === end && this.#ends.delete(key));
@@ -31,7 +30,7 @@ export class Turns {
 
 const turns = new WeakMap<Pool, Turns>();
 
-/** By the keys of owners. Whatever changes what an owner holds goes through here: acquire, and whoever releases, around the release and the pool's record of it. */
+/** By the keys of owners. Every change of an owner's holds goes through here: acquire; release and the pool's part. */
 export function turnsOf(pool: Pool): Turns {
   const own = turns.get(pool) ?? new Turns();
   turns.set(pool, own);

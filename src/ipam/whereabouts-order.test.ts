@@ -1,5 +1,5 @@
-// The order of whereabouts, exactly: from the first host upwards, over the excluded blocks, the first that is not taken.
-// The oracle walks one address at a time, as whereabouts does, in bigints.
+// The order of whereabouts, exactly: from the first host upwards, over the excluded blocks, the first that is not
+// taken. The oracle walks one address at a time, as whereabouts does, in bigints.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
