@@ -1,6 +1,6 @@
-// A controller, put together: what follows the cluster once for all of its reconcilers, and what they do under the lease. The one place where
-// that is done: `holdfast controller`, `holdfast up`, tests and benchmarks differ by options only.
-// Promised: every replica follows; only who leads reconciles. What `reconcilers` leaves out is not made.
+// A controller, put together: the informers that its reconcilers share, and their work under the lease. The one place
+// for it: `holdfast controller`, `holdfast up`, tests and benchmarks differ by options only. Promised: every replica
+// follows; only the leader reconciles. What `reconcilers` leaves out is not made.
 import type { Registry } from "prom-client";
 
 import { ClaimsLeader, type ClaimsOptions } from "../claims/leader/leader.ts";
