@@ -1,4 +1,4 @@
-// `holdfast controller`, put together: connection, metrics, events, the lease, and the leader's work on pools, slices and claims.
+// `holdfast controller`, put together: connection, metrics, events, lease, the leader's work on pools, slices, claims.
 import { hostname } from "node:os";
 
 import { Registry } from "prom-client";

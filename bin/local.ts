@@ -36,8 +36,8 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
   const onError = (error: Error) => log.warn("in the background", { error });
   const controller = assembleController({ client, clock, log, systemNamespace, cooldownMs, instance: hostname() });
   const { reservations, holds } = controller.caches;
-  // Under the lease of controllers: a second one stands by, and commands that must not run beside one see it. The folder is locked, so this
-  // name is one process, and the next one after a crash need not wait for it.
+  // Under the lease of controllers: a second one stands by, and commands that must not run beside one see it. The
+  // folder is locked: this name is one process, and the next one after a crash need not wait.
   const identity = `holdfast up on ${node}`;
   const isOver = (uid: string) =>
     ![...reservations.cache.list(), ...holds.cache.list()].some((object) => isOf(object as HeldObject, uid));

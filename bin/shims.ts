@@ -1,4 +1,4 @@
-// Where `holdfast cni install` takes the plugin from: built beforehand where HOLDFAST_SHIMS says so (our image), else from the checkout.
+// Where `holdfast cni install` takes the plugin from: the built one of HOLDFAST_SHIMS (our image), else the checkout.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 

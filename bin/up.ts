@@ -1,5 +1,5 @@
-// `holdfast up`, put together: the embedded API on a file, served on loopback; the controller and this machine's daemon on it,
-// in the same process; an example network to look at.
+// `holdfast up`, put together: the embedded API on a file, served on loopback; on it, in the same process, the
+// controller and this machine's daemon; an example network to look at.
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
