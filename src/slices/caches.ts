@@ -1,5 +1,5 @@
-// Slice objects, NodeSlicePools and Leases of nodes that the leader follows, with its own writes. Promised: once `ready`, nothing that an
-// earlier leader wrote is missing, since the list is made after this one leads.
+// Slice objects, NodeSlicePools and Leases of nodes, as the leader follows and writes them. Promised: once `ready`,
+// nothing that an earlier leader wrote is missing, since the list is made after this one leads.
 import { sliceLabelName } from "../api/slices/slice-grant.ts";
 import { nodeOfLease, trimLease } from "../cluster/fencing.ts";
 import * as kinds from "../cluster/resources.ts";
@@ -44,7 +44,7 @@ export class SliceCaches {
     ];
   }
 
-  /** Follows until the signal aborts; `ready` resolves when all has been listed. */
+  /** Follows until the signal aborts; `ready` resolves when all objects have been listed. */
   run(signal: AbortSignal): { readonly ready: Promise<unknown>; readonly ended: Promise<void> } {
     const [slices, pools, leases] = this.#informers;
     const ends = [this.slices.follow(slices), this.pools.follow(pools), this.leases.follow(leases)];
@@ -59,7 +59,7 @@ export class SliceCaches {
 
 const oneOf = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
 
-/** The very object that was seen is deleted, by whomever. */
+/** Deletes the very object that was seen; it may be gone already. */
 export async function removed<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,

@@ -1,4 +1,4 @@
-// Events about pools and definitions: disagreement, overlap, exhaustion, conflicts. Each is told when it begins and when it is over, not at every look.
+// Events about pools and definitions (disagreement, overlap, exhaustion, conflict): each at its begin and at its end.
 import { networkAttachmentDefinitions } from "../cluster/resources.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
 import { type DeepReadonly, type KubeObject, picked } from "../kube/meta.ts";
@@ -11,7 +11,7 @@ type About = DeepReadonly<KubeObject>;
 
 export class ConditionEvents {
   readonly #events: EventRecorder | undefined;
-  /** Key: the pool and what it is about. Value: the last words. */
+  /** Key: the pool and the reason. Value: the last words. */
   readonly #last = new Map<string, string>();
 
   constructor(events: EventRecorder | undefined) {
@@ -31,7 +31,7 @@ export class ConditionEvents {
     this.#once(target, about.slice(0, 1), "Conflict", conflicts, "No two slices overlap any more.");
   }
 
-  /** One that there is no pool of. */
+  /** A target that has no pool. */
   refuse(target: PoolTarget): void {
     const { refusal, definitions } = target;
     if (refusal !== undefined) this.#once(target, definitions.map(definitionOf), refusal.reason, refusal.why, "");

@@ -1,4 +1,4 @@
-// The leader's work on node slices, put together. Informers of nodes, reservations, holds and definitions come in: others follow them too.
+// The leader's work on node slices, put together. Other reconcilers follow the same informers, so these come in.
 import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import type { Runnable } from "../kube/process/stages.ts";
 import type { SliceMetrics } from "./metrics.ts";
@@ -6,13 +6,13 @@ import type { CutRules } from "./ranges/consent.ts";
 import { Term } from "./term.ts";
 
 export interface SlicesOptions extends ReconcilerOptions {
-  /** Who may cut ranges into slices, and how many. Default: definitions in the system namespace and in `default`, with the usual limits. */
+  /** Who may cut ranges, and how many. Default: definitions in the system namespace and `default`, the usual limits. */
   readonly cutRules?: CutRules;
   readonly metrics?: SliceMetrics;
 }
 
 export class SlicesLeader {
-  /** Under the lease. Each term begins with a list: what was known before another led, or before a restore, counts no more. */
+  /** Runs under the lease. Each term begins with a list: another leader or a restore may have changed everything. */
   readonly lead: Runnable;
 
   constructor(options: SlicesOptions) {

@@ -7,14 +7,14 @@ import type { SliceCaches } from "./caches.ts";
 import type { SlicesOptions } from "./leader.ts";
 import type { NodeFacts } from "./plan/facts.ts";
 
-/** What is left of a node that is off is collected within minutes after it is fenced: so long its Lease says that it is. */
+/** How long the Lease of a deleted node says that it is fenced: its leftovers are collected within minutes. */
 const rememberedMs = 3_600_000;
 
 export class Nodes {
   readonly #options: SlicesOptions & { readonly caches: SliceCaches };
-  /** Node -> what it was at the last look, as text. */
+  /** Node -> its facts at the last look, as text. */
   readonly #before = new Map<string, string>();
-  /** Node that is deleted -> since when it was seen fenced, without a break. */
+  /** Deleted node -> since when it was seen fenced, without a break. */
   readonly #fencedMs = new Map<string, number>();
 
   constructor(options: SlicesOptions & { readonly caches: SliceCaches }) {
@@ -45,7 +45,7 @@ export class Nodes {
     return nowMs - sinceMs;
   }
 
-  /** Every Node by name, and those of the list, each once. A node without a Node object gets nothing new. */
+  /** Every Node by name, and the nodes of the list, each once. A node without a Node object gets nothing new. */
   all(extra: Iterable<string>): NodeFacts[] {
     const { nodes, presence } = this.#options;
     const names = new Set([...nodes.cache.keys(), ...(presence.isAlone ? this.#leased() : []), ...extra]);
@@ -59,7 +59,7 @@ export class Nodes {
     return isNew;
   }
 
-  /** Those that are not what they were at the last call: a Lease that is not renewed tells nobody. */
+  /** The nodes whose facts differ from those of the last call: no event tells of a Lease that is not renewed. */
   changed(): string[] {
     const names = new Set([...this.#options.nodes.cache.keys(), ...this.#leased()]);
     const changed = [...names].filter((name) => this.hasChanged(name));
@@ -76,7 +76,7 @@ export class Nodes {
     return [...this.#options.caches.leases.list()].flatMap((lease) => nodeOfLease(lease) ?? []);
   }
 
-  /** The Leases as the server has them now, not as they were told. */
+  /** Reads the Leases as the server has them now: informers may lag. */
   async refresh(signal: AbortSignal): Promise<void> {
     const { client, systemNamespace: namespace, caches, presence } = this.#options;
     const { items } = await client.list(leases, { namespace, signal });
@@ -86,7 +86,7 @@ export class Nodes {
     }
   }
 
-  /** The versions of the sliced ranges that daemons with a fresh Lease work by; undefined: one that has not said any. */
+  /** The versions of the sliced ranges that daemons with a fresh Lease work by; undefined: a daemon has said none. */
   *seen(seenOf: (lease: DeepReadonly<Lease>) => number | undefined): IterableIterator<number | undefined> {
     for (const lease of this.#options.caches.leases.list()) {
       const node = nodeOfLease(lease);

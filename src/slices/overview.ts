@@ -1,4 +1,4 @@
-// All pools at a glance: what definitions ask for, the state of each range, the last plans, and which pools are to be looked at.
+// All pools at a glance: the wishes of definitions, the state of each range, the last plans, which pools are due.
 import { sliceUseKey } from "../api/slices/node-lease.ts";
 import { floatingNode } from "../api/slices/slice-grant.ts";
 import { readSlice } from "../cluster/slice-object.ts";
@@ -26,10 +26,10 @@ export interface OverviewOptions extends SlicesOptions {
   readonly touch: (key: string) => void;
 }
 
-/** Asked of the server, not followed: what is known of a pause is at most a second old. */
+/** The state is asked of the server, not followed: knowledge of a pause is at most a second old. */
 const freshMs = 1000;
 const intervalMs = 10_000;
-/** What daemons are told of in a sentence each; events tell all of them. 32 of 2,000 characters at most are 64 KB of a ConfigMap. */
+/** Refusals that daemons are told of; events tell all. 32 of 2,000 characters at most are 64 KB of a ConfigMap. */
 const mostRefusals = 32;
 
 export class Overview {
@@ -37,7 +37,7 @@ export class Overview {
   #targets: ReadonlyMap<string, PoolTarget> = new Map();
   /** Key of a pool -> its last plan. */
   readonly #plans = new Map<string, SlicePlan>();
-  /** Key of a pool -> what was told of it last, as text. */
+  /** Key of a pool -> the target that was told last, as text. */
   #told = new Map<string, string>();
   #lookedMs = Number.NEGATIVE_INFINITY;
   #isAwake = true;
@@ -47,17 +47,17 @@ export class Overview {
     this.#options = options;
   }
 
-  /** Key of a pool -> what it is to be. */
+  /** Key of a pool -> its target. */
   get targets(): ReadonlyMap<string, PoolTarget> {
     return this.#targets;
   }
 
-  /** The last one; undefined: there was none yet. */
+  /** The last plan; undefined: there was none yet. */
   plan(key: string): SlicePlan | undefined {
     return this.#plans.get(key);
   }
 
-  /** Keeps the plan; the nodes whose wait has begun, ended or changed. */
+  /** Keeps the plan; answers the nodes whose wait has begun, ended or changed. */
   planned({ key }: PoolTarget, plan: SlicePlan): string[] {
     const before = this.#plans.get(key);
     this.#plans.set(key, plan);
@@ -76,14 +76,14 @@ export class Overview {
     const carried = this.refusals();
     for (const target of this.#targets.values()) {
       const plan = this.#plans.get(target.key);
-      // What the state says to all daemons at once is not said in every Lease again.
+      // A refusal that the state says to all daemons at once is not said in every Lease again.
       const isSaid = target.refusal !== undefined && carried.has(sliceUseKey(target));
       if (target.wanted && !isUnheard(target) && !isSaid)
         yield { target, why: (node) => target.refusal?.why ?? plan?.waiting.get(node) };
     }
   }
 
-  /** Why ranges get no slices; the first of them in the order of their keys. */
+  /** Why ranges get no slices; the first `mostRefusals` in the order of their keys. */
   refusals(): ReadonlyMap<string, string> {
     const found = [...this.#targets.values()].flatMap((each) =>
       each.refusal === undefined ? [] : [[sliceUseKey(each), each.refusal.why] as const],
@@ -91,7 +91,7 @@ export class Overview {
     return new Map(found.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, mostRefusals));
   }
 
-  /** What each pool's status assigns, has as objects, or only journals have. For a wanted pool the whole range says that there is any. */
+  /** Blocks of each pool's status, objects and journals. A wanted pool that has any says its whole range. */
   *blocks(): IterableIterator<PoolBlocks> {
     const { caches, journals } = this.#options;
     const forgotten = Map.groupBy(journals.forgotten(), ({ pool }) => pool);
@@ -104,7 +104,7 @@ export class Overview {
       const all = [...assigned, ...objects].map(({ block }) => block);
       const isStaying = wanted && refusal === undefined;
       const blocks = isStaying ? (all.length === 0 ? [] : [range]) : joinedBlocks(all, range);
-      // Slices of a pool without a phase: it was lost, or is of a version that wrote none. Closed first, so that nobody shares any of it.
+      // Slices of a pool without a phase: it was lost, or never written. Closing comes first: nobody may share them.
       const lost = objects.length === 0 ? undefined : isStaying ? "closing" : "opening";
       yield { namespace, network, range, pool, phase: read?.phase ?? lost, blocks };
     }
@@ -134,7 +134,7 @@ export class Overview {
         await this.look(signal);
       } catch (error) {
         if (signal.aborted) return;
-        // Another wrote the state: it is read again.
+        // Another writer was faster: the state is read again.
         if (!isApiError(error, "conflict")) {
           metrics?.failed("state");
           log.warn("slices: the state could not be brought up to date; it is tried again", { error });
@@ -150,7 +150,7 @@ export class Overview {
     const { definitions, state, systemNamespace, caches, cutRules, nodes, journals } = this.#options;
     const objects = definitions.list();
     await this.#lookAtState(signal);
-    // What is not listed yet would look like nothing.
+    // Definitions that are not listed yet would look like none.
     if (objects === undefined || state.gate.isPaused) return;
     const there: ExistingPool[] = [...caches.pools.list()].flatMap((object) => readPool(object) ?? []);
     const slices = [...caches.slices.list()].flatMap((object) => readSlice(object) ?? []);
@@ -158,7 +158,7 @@ export class Overview {
     const { readable } = readDefinitions(objects, systemNamespace);
     this.#targets = targetsOf(wishesOf(readable, pools, { ...cutRules, nodes: nodes.cache.size }), pools);
     await state.move([...this.#targets.values()], signal);
-    // Nobody hands out of a shared range before it is told.
+    // Nobody hands out of a shared range before daemons are told.
     if (state.gate.sliced === undefined) this.wake();
     if (state.gate.rests === "") this.#touchChanged();
   }

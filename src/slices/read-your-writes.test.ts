@@ -1,4 +1,4 @@
-// What this process knows of objects: the newest, whoever told it.
+// The newest version of an object counts, from an informer or from a write.
 import { describe, expect, it } from "vitest";
 
 import type { Informer, InformerEvent } from "../kube/cache/informer.ts";

@@ -1,10 +1,10 @@
-// The newest known state of objects, from an informer or from answers to own writes: a cache that lags would show a granted slice as free.
-// Versions of one object are compared as numbers, as the API server allows since 1.35 and etcd's always could be.
+// The newest known state of objects, from an informer or from answers to own writes: a cache that lags would show a
+// granted slice as free. Versions of one object compare as numbers: Kubernetes says so since 1.35, etcd's always did.
 import type { Informer } from "../kube/cache/informer.ts";
 import { type Indexes, Store } from "../kube/cache/store.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
 
-/** What was seen is not what is there: the next look decides anew. */
+/** The object has changed since it was seen: the next look decides anew. */
 export class StaleError extends Error {
   readonly code = "stale";
   override readonly name = "StaleError";
@@ -30,13 +30,13 @@ export class ReadYourWrites<T extends KubeObject> extends Store<T> {
     return informer.handle((event) => {
       const object = event.object as T;
       if (event.type === "delete") this.#gone(object);
-      // A server tells one object's versions in order: its history went back, etcd was restored. What was known of it never was.
+      // Versions come in order: this history went back, etcd was restored, and the known version never was.
       else if (event.type === "update" && versionOf(event.previous) > versionOf(object)) this.set(object);
       else this.put(object);
     });
   }
 
-  /** As a write was answered, or as it was read. */
+  /** An object as a write was answered, or as it was read. */
   put(object: T): void {
     const key = keyOf(object);
     if (this.#deleted.get(key) === object.metadata.uid) return;
@@ -51,7 +51,7 @@ export class ReadYourWrites<T extends KubeObject> extends Store<T> {
     return known;
   }
 
-  /** It was deleted by us. */
+  /** We deleted the object. */
   drop(object: DeepReadonly<T>): void {
     const known = this.#known(object);
     if (known === undefined) return;
@@ -66,7 +66,7 @@ export class ReadYourWrites<T extends KubeObject> extends Store<T> {
     if (known !== undefined) this.#remove(known);
   }
 
-  /** The very object, in whatever version. */
+  /** The same object by UID, in any version. */
   #known(object: DeepReadonly<KubeObject>): DeepReadonly<T> | undefined {
     const known = this.get(keyOf(object));
     return known?.metadata.uid === object.metadata.uid ? known : undefined;

@@ -1,10 +1,10 @@
-// When a pool is looked at again: at most once a second, and for what is not urgent within ten.
+// When a pool is looked at again: at most once a second, and within ten seconds where it is not urgent.
 import type { Clock } from "../kube/clock.ts";
 import type { Controller } from "../kube/queue/controller.ts";
 
-/** Of ten pools of 5,000 nodes each look takes some 50 ms: half a core at the most, and far less in a cluster that rests. */
+/** A look at each of ten pools of 5,000 nodes takes some 50 ms: at most half a core, far less in a quiet cluster. */
 const leastMs = 1000;
-/** What comes together is looked at together. */
+/** Changes of one moment are one look. */
 const gatherMs = 50;
 const slowMs = 10_000;
 

@@ -1,6 +1,6 @@
-// Addresses that the reservation ledger holds, and no slice may hand out. Informers tell them; where that could be too late the server is asked,
-// and what its answer has beyond the informers counts until they catch up or a later answer lacks it. Read on demand: most clusters have no slices.
-// Promised: after `refresh`, every address whose object existed at the call, cooling ones too, is reserved until its object is gone.
+// Addresses of the reservation ledger: no slice may hand them out. Informers tell them; where that is too late the
+// server is asked, and its answer counts until they catch up or a later one lacks it. Read on demand: few clusters have
+// slices. Promised: after `refresh`, each address with an object at the call, cooling too, is reserved until that goes.
 import { tryAddress } from "../api/holds/address-name.ts";
 import { parseDomain } from "../api/pools/domain.ts";
 import { readPoolName } from "../api/pools/pool-name.ts";
@@ -34,7 +34,7 @@ type Counted = Map<string, { readonly address: Address; count: number }>;
 
 export class ReservedAddresses {
   readonly #options: ReservedOptions;
-  /** Key of the object -> what it holds. */
+  /** Key of the object -> its addresses. */
   readonly #followed = new Map<ObjectKey, readonly ReservedPlace[]>();
   /** The same, of objects that a list had and informers have not told. */
   readonly #ahead = new Map<ObjectKey, readonly ReservedPlace[]>();
@@ -43,14 +43,14 @@ export class ReservedAddresses {
 
   #isFollowing = false;
   #isKnown = false;
-  /** The first list, for all who wait for it. */
+  /** The first list, shared by all who wait for it. */
   #first: Promise<void> | undefined;
 
   constructor(options: ReservedOptions) {
     this.#options = options;
   }
 
-  /** Everything that existed when it was called first is known. What is told later counts until `until` aborts. */
+  /** Resolves when all objects that existed at the first call are known. Later ones count until `until` aborts. */
   async known(signal: AbortSignal, until: AbortSignal): Promise<void> {
     if (!this.#isFollowing) {
       this.#isFollowing = true;
@@ -59,7 +59,7 @@ export class ReservedAddresses {
       until.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
     }
     if (this.#isKnown) return;
-    // Another's list may be from before informers were followed.
+    // A list of an earlier caller may be from before informers were followed.
     this.#first ??= this.refresh(until)
       .then(() => void (this.#isKnown = true))
       .finally(() => (this.#first = undefined));
@@ -79,7 +79,7 @@ export class ReservedAddresses {
       this.#count(places, -1);
     }
     for (const [key, places] of listed) {
-      // The informer may have told it while the list was read.
+      // The informer may have told the object while the list was read.
       if (this.#ahead.has(key) || this.#followed.has(key)) continue;
       this.#ahead.set(key, places);
       this.#count(places, 1);
@@ -133,8 +133,8 @@ export class ReservedAddresses {
 }
 
 /**
- * What slices of a pool may not hand out: reserved addresses, and slices of an overlapping older range that still drains. An address that a node's
- * word calls moved is known to be held, or gone, before the slice that says so is forgotten.
+ * Addresses that slices of a pool may not hand out: reserved ones, and slices of an overlapping older range that
+ * drains. An address that a node's word calls moved is known to be held, or gone, before its slice is forgotten.
  */
 export class ReservedView {
   readonly #reserved: ReservedAddresses;
@@ -161,7 +161,7 @@ export class ReservedView {
     return [...held, ...this.#draining(target)];
   }
 
-  /** A slice that is gone is not asked about again. */
+  /** A deleted slice is not asked about again. */
   forget(slice: SliceObject): void {
     this.#lookedFor.delete(uidOf(slice));
   }
@@ -182,7 +182,7 @@ function uidOf({ object }: SliceObject): string {
   return object.metadata.uid ?? "";
 }
 
-/** Moved addresses of one generation only become more. */
+/** Moved addresses of one generation only grow in number. */
 function labelOf({ word }: SliceObject): string {
   return `${word?.generation ?? 0} ${word?.moved.length ?? 0}`;
 }
@@ -190,12 +190,12 @@ function labelOf({ word }: SliceObject): string {
 /** Whether addresses of the domain are those of the network's ranges. */
 export function isOfRange(domain: Domain, { namespace, network, pool, range }: RangePlace): boolean {
   const parts = orNone(() => parseDomain(domain));
-  // Held somewhere, in words that nobody understands: rather not handed out.
+  // A hold in a domain that nobody can read: its address is rather not handed out.
   if (parts === undefined) return true;
   if (parts.scope === "network") return parts.network === network;
   if (parts.namespace !== namespace || parts.scope === "vm-network") return false;
   if (parts.scope === "slice") return parts.name === pool;
-  // A pool that is a domain of its own: by every meaning that its name has.
+  // A pool that is a domain of its own: every reading of its name counts.
   const readings = readPoolName(parts.name, "slices");
   return readings.some(({ before, range: { prefix } }) => before === network && overlaps(prefix, range));
 }

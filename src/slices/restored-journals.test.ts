@@ -1,4 +1,4 @@
-// Who is waited for before a free block is given, and what only a journal has.
+// Which nodes are waited for before a free block is given, and which slices only a journal has.
 import { expect, it } from "vitest";
 
 import { journalAnnotation, leaseNodeAnnotation, nodeLeaseName, writeJournalSlices } from "../api/slices/node-lease.ts";
@@ -14,7 +14,7 @@ const slice = (block: string) => ["kube-system", "blue", "10.0.0.0/24", "blue", 
 interface StageOptions {
   /** Keys of objects, and the `without` of their grants. */
   readonly known?: Readonly<Record<string, readonly string[]>>;
-  /** Of their nodes' journals; the grants are of the first. */
+  /** Of the nodes' journals; the grants are of the first. */
   readonly generation?: number;
   readonly stale?: readonly string[];
   /** `NODE BLOCK` of the status; undefined: the pool is not there. */
@@ -164,10 +164,10 @@ it("a slice that the copy gives to another is its own node's still, and a piece 
   const say = (...blocks: string[]) => ({ y: writeJournalSlices(blocks.map(slice)) });
   const made = stage(say("10.0.0.8/30", "10.0.0.0/30", "10.0.0.16/28"), { known, assigned: ["x 10.0.0.16/28"] });
   expect([...made.journals.forgotten()]).toHaveLength(3);
-  // What the lender hands out is not taken from it; what was only assigned to another is.
+  // The lender's own blocks are not taken from it; a block that was only assigned to another node is.
   expect(textOf(made)).toEqual(["10.0.0.8-10.0.0.11", "10.0.0.16-10.0.0.31"]);
   expect(textOf(stage(say("10.0.0.16/28"), { assigned: ["y 10.0.0.16/28"] }))).toEqual([]);
-  // The lender's journal is ahead of its object: what it lent since is not on it.
+  // The lender's journal is ahead of its object, which lacks the pieces lent since.
   expect(textOf(stage(say("10.0.0.0/30"), { known, generation: 2 }))).toEqual(["10.0.0.0-10.0.0.3"]);
 });
 
@@ -178,7 +178,7 @@ it("what no controller granted is not believed, and told once for each word of t
     ["kube-system", "red", "10.0.0.0/24", "blue", "10.0.0.0/28"] as const,
   ];
   const made = stage({ a: writeJournalSlices([...wrong, slice("10.0.0.32/28")]) }, { assigned: [] });
-  // Its network is not on the pool: any may be its own.
+  // The pool does not name its network: any may be its own.
   for (let looks = 0; looks < 2; looks++) expect(textOf(made)).toEqual(["10.0.0.32-10.0.0.47"]);
   expect(made.warnings).toEqual([expect.stringMatching(/Lease of node a names 2 slices .* ignored/)]);
   const gone = stage({ a: writeJournalSlices([slice("10.0.0.0/27"), slice("10.0.1.0/28")]) });

@@ -1,8 +1,8 @@
-// Slices that daemons say their journals have (src/api/slices/node-lease.ts), for a leader that finds less on the API server: etcd was restored from an
-// older copy, or a hand deleted it.
-// Promised: what a node says it has is nobody else's before the node is fenced. Nothing free is given away before every daemon with a Lease has
-// spoken in this term, or had time to. After a restore time alone does not count: every node with a Lease has spoken or is fenced, since one that sleeps
-// may have what nobody else remembers; those that the server has forgotten had time to speak.
+// Slices that journals have, as daemons say (src/api/slices/node-lease.ts), for a leader that finds fewer on the API
+// server: etcd was restored from an older copy, or a hand deleted them.
+// Promised: a slice that a node says it has is nobody else's before the node is fenced. No free block is given before
+// every daemon with a Lease has spoken in this term, or had time to. After a restore every node with a Lease has spoken
+// or is fenced: one that sleeps may have slices that nobody remembers. Nodes that the server has forgotten had time.
 import { poolName } from "../api/pools/pool-name.ts";
 import { journalAnnotation, type JournalSlices, nodeLeaseName, readJournalSlices } from "../api/slices/node-lease.ts";
 import { blocksOf } from "../api/slices/slice-grant.ts";
@@ -22,7 +22,7 @@ import { keyOf as allocationKey } from "./plan/entry.ts";
 import type { RangePlace } from "./ranges/phases.ts";
 import { readPool, type ReadPool } from "./writers/pool-object.ts";
 
-/** A slice that its node has no object of, and no NodeSlicePool assigns to it. `pool`, `key`: namespace/name of its NodeSlicePool and its IPPool. */
+/** A slice without an object, its node's by no status. `pool`, `key`: NodeSlicePool and IPPool, namespace/name each. */
 export interface ForgottenSlice extends RangePlace {
   readonly node: string;
   readonly block: Prefix;
@@ -36,18 +36,18 @@ export interface JournalsOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-/** A daemon renews its Lease after 66 s at the latest, and a call may take 10. Thousands that are back at once are slower: 20 ms more for each. */
+/** A daemon renews within 66 s, and a call may take 10. Thousands that are back at once are slower: 20 ms more each. */
 const hearMs = { least: 80_000, perNode: 20, perSlice: 100 };
-/** Four times what a Lease names at most. */
+/** Four times the slices that a Lease names at most. */
 const unnamedMost = 4096;
 
 export class RestoredJournals {
   readonly #options: JournalsOptions;
-  /** Node -> what its Lease says, read once for each text. */
+  /** Node -> the slices that its Lease names, read once for each text. */
   readonly #read = new Map<string, { readonly text: string | undefined; readonly said: Said }>();
-  /** Node -> what was looked at, and told of where it is wrong. */
+  /** Node -> the slices that were judged, and warned of where they are wrong. */
   readonly #warned = new Map<string, Said>();
-  /** Node -> renewTime of its Lease when the term began; those that have not been heard since, also those that were silent then. */
+  /** Node -> renewTime of its Lease at the term's begin, of nodes not heard since; silent ones too. */
   #unheard: Map<string, string> | undefined;
   #untilMs = Number.POSITIVE_INFINITY;
   #isLost = false;
@@ -59,7 +59,7 @@ export class RestoredJournals {
     this.#options = options;
   }
 
-  /** All has been listed. */
+  /** All objects have been listed. */
   begin(): void {
     this.#await();
     for (const lease of this.#options.caches.leases.list()) {
@@ -77,14 +77,14 @@ export class RestoredJournals {
     }
   }
 
-  /** What daemons have seen is lost: others may have what no object has, and say it in time. */
+  /** The versions that daemons have seen are lost: they may have slices without an object, and say so in time. */
   lost(): void {
     if (this.#isLost) return;
     this.#isLost = true;
     this.#untilMs = this.#hearUntilMs();
   }
 
-  /** The server's state is an older one, Leases too: what a node said before counts no more, and its Lease may say less than it has. */
+  /** The server's state, with Leases, is an older copy: a node's word from before is void, and may be incomplete. */
   restored(): void {
     if (this.#isRestored) return;
     this.#isRestored = true;
@@ -92,7 +92,7 @@ export class RestoredJournals {
     this.#await();
   }
 
-  /** An operator knows that nobody has more than the server knows. */
+  /** An operator knows that no node has more than the server knows. */
   waived(): void {
     this.#isRestored = false;
     this.#unheard = new Map();
@@ -108,12 +108,12 @@ export class RestoredJournals {
     return clock.monotonicMs() + hearMs.least + hearMs.perNode * caches.leases.size;
   }
 
-  /** True: it was the last that was waited for. */
+  /** True: the last node that was waited for has spoken. */
   heard(lease: DeepReadonly<Lease>): boolean {
     const node = nodeOfLease(lease) ?? "";
     const { restored, isReadable } = this.#said(node, lease);
     const before = this.#unheard?.get(node);
-    // Who tells of a restore has spoken since.
+    // A node that tells of a restore has spoken since.
     if (restored) this.restored();
     if (!isReadable || before === undefined || before === renewTimeOf(lease)) return false;
     this.#unheard?.delete(node);
@@ -143,13 +143,13 @@ export class RestoredJournals {
     return this.hasWaited && !(this.#isRestored && this.#awaited().length > 0);
   }
 
-  /** Who could speak has spoken, or had the time for it. */
+  /** Every node that could speak has spoken, or had time to. */
   get hasWaited(): boolean {
     if (this.#options.clock.monotonicMs() >= this.#untilMs) return this.#hasHeard || this.#leased().length === 0;
     return !this.#isLost && this.#unheard !== undefined && this.#awaited().length === 0;
   }
 
-  /** Nodes that have not spoken in this term and have a Lease; after a restore also those that were silent when it began. */
+  /** Nodes with a Lease that have not spoken in this term; after a restore also those that were silent at its begin. */
   #awaited(): string[] {
     if (this.#isRestored) return this.#leased();
     return [...(this.#unheard?.keys() ?? [])].filter((node) => this.#options.presence.isFresh(node));
@@ -162,15 +162,15 @@ export class RestoredJournals {
     return [...(this.#unheard?.keys() ?? [])].filter((node) => has.has(node) && presence.fenced(node) === undefined);
   }
 
-  /** Of all nodes, or of one by its Lease. */
+  /** Of all nodes, or of the one of a Lease. */
   *forgotten(of?: DeepReadonly<Lease>): IterableIterator<ForgottenSlice> {
     const { caches, presence } = this.#options;
     for (const lease of of === undefined ? caches.leases.list() : [of]) {
       const node = nodeOfLease(lease);
       if (node === undefined) continue;
-      // Of 50,000 slices all have their objects, as a rule: who is fenced is asked last.
+      // As a rule all of 50,000 slices have their objects: fencing is asked last.
       const said = this.#said(node, lease);
-      // To this very node: what a restored status gives to another may be this one's since.
+      // To this very node: a block that a restored status gives to another node may be this one's since.
       const isAssigned = (each: ForgottenSlice) => this.#poolOf(each.pool)?.assigned.has(allocationKey(each)) === true;
       const lost = said.slices.filter((each) => caches.slices.get(each.key) === undefined && !isAssigned(each));
       if (lost.length === 0 || presence.fenced(node) !== undefined) continue;
@@ -182,7 +182,7 @@ export class RestoredJournals {
     }
   }
 
-  /** What of the range is some node's, and is handed out of no slice that is known. */
+  /** Addresses of the range that are some node's, and are in no known slice. */
   within({ namespace, network, range }: Omit<RangePlace, "pool">): Interval[] {
     const isOf = (each: ForgottenSlice) => each.namespace === namespace && each.network === network;
     const own = [...this.forgotten()].filter((each) => isOf(each) && overlaps(each.block, range));
@@ -194,7 +194,7 @@ export class RestoredJournals {
     ]);
   }
 
-  /** Whoever is root on a node writes its Lease: no more is believed than the controller could have granted. Of a pool that is gone nothing is known. */
+  /** Root on a node writes its Lease: no more is believed than could be granted. A lost pool bounds nothing. */
   #isPossible({ pool, network, range, block }: ForgottenSlice): boolean {
     const known = this.#poolOf(pool);
     if (known === undefined) return containsPrefix(range, block);
@@ -208,7 +208,7 @@ export class RestoredJournals {
     return object && readPool(object);
   }
 
-  /** What the grants of a pool have, without what they lent. One that is older than its node's journal does not say what was lent since. */
+  /** Blocks of a pool's grants, without lent ones. A grant older than its journal does not say what was lent since. */
   #granted(pool: string): Interval[] {
     return this.#options.caches.slices.byIndex("pool", pool).flatMap((object) => {
       const { block, grant, word } = readSlice(object) ?? {};
@@ -218,7 +218,7 @@ export class RestoredJournals {
     });
   }
 
-  /** Its objects are made again in that time; then what it does not name is believed no longer. */
+  /** Nodes whose Lease names not all slices, while objects are made again; later, unnamed slices are not believed. */
   *#incomplete(): IterableIterator<string> {
     const { caches, presence, clock } = this.#options;
     for (const lease of caches.leases.list()) {

@@ -1,4 +1,4 @@
-// One term of a leader of slices: from the moment it leads, with lists made after that, until it does not any more.
+// One term of a leader of slices: from the moment it leads, with lists made after that, to its end.
 import { journalAnnotation, seenAnnotation } from "../api/slices/node-lease.ts";
 import { grantAnnotation } from "../api/slices/slice-grant.ts";
 import { nodeOfLease } from "../cluster/fencing.ts";
@@ -28,15 +28,15 @@ import { recordLeft } from "./writers/left-behind.ts";
 import { PoolWriter } from "./writers/pool-writer.ts";
 import { SliceWriter } from "./writers/slice-writer.ts";
 
-/** A node that joins changes ten pools at once, in a large cluster over seconds: its Lease is written for all of them together. */
+/** A node that joins changes ten pools at once, in a large cluster over seconds: one write of its Lease serves all. */
 const leaseGatherMs = { few: 300, many: 2000 } as const;
 const manyNodes = 200;
-/** While many slices are being written others of the same node are about to come: so long a Lease is put off for them. */
+/** While many slices are written, more of the same node are about to come: a Lease is put off for at most so long. */
 const leaseLatestMs = 10_000;
 const tickMs = 10_000;
-/** While whereabouts is active or handing out is paused: asked again after. */
+/** Asked again after so long while whereabouts is active or handing out is paused. */
 const restMs = 5000;
-/** 5,000 objects of a new pool are some 10,000 writes, at 16 at a time of 10 ms each some 7 s; a slow server takes minutes. */
+/** 5,000 objects of a new pool are some 10,000 writes: 16 at a time, 10 ms each, some 7 s; on a slow server minutes. */
 const reconcileTimeoutMs = 600_000;
 
 export class Term {
@@ -53,7 +53,7 @@ export class Term {
   readonly #pace: RequeuePacing;
   readonly #writer: PoolWriter;
   readonly #limiter: AdaptiveLimiter;
-  /** Node -> since when its Lease is to be written. */
+  /** Node -> since when its Lease is due. */
   readonly #leasesDueMs = new Map<string, number>();
   #isRunning = false;
   #lifetime: AbortSignal = AbortSignal.abort();
@@ -121,7 +121,7 @@ export class Term {
       reconcileTimeoutMs,
       reconcile: (key, { signal }) => work(key, signal),
       onError: (error, key) => {
-        // Somebody was faster: the next look sees it.
+        // Another writer was faster: the next look sees it.
         if (error instanceof StaleError || isApiError(error, "conflict"))
           return log.debug("looked at again", { [what]: key, error });
         metrics?.failed(what);
@@ -158,10 +158,10 @@ export class Term {
     if (isUnheard(target)) this.#told.refuse(target);
     const phase = await this.#overview.mayWork(target, signal);
     if (phase === undefined) return this.#pools.enqueueAfter(key, restMs);
-    // On record, and not told yet: it is looked at when it is.
+    // A phase that is on record and not told yet: the pool is looked at when it is told.
     if (phase.phase === undefined && target.wanted && target.refusal === undefined) return;
     this.#pace.began(key);
-    // What others follow may lag: what the ledger holds is asked for once.
+    // Shared informers may lag: the ledger is asked once.
     await this.#reserved.known(signal, this.#lifetime);
     const isGone = await this.#writer.reconcile(target, phase, signal);
     if (!isGone) return;
@@ -176,7 +176,7 @@ export class Term {
     const isLate = this.#options.clock.monotonicMs() - dueMs >= leaseLatestMs;
     if (this.#isLarge && this.#limiter.isBusy && !isLate) return this.#leases.enqueueAfter(node, leaseGatherMs.many);
     if (await this.#overview.rests(signal)) return this.#leases.enqueueAfter(node, restMs);
-    // What comes from here on is due anew.
+    // A change from here on makes the Lease due anew.
     this.#leasesDueMs.delete(node);
     const options = { ...this.#options, caches: this.#caches, waiting: () => this.#overview.waiting() };
     await writeLease(options, this.#nodes.facts(node), signal);
@@ -212,14 +212,14 @@ export class Term {
     const node = nodeOfLease(lease);
     if (node === undefined) return;
     if (!isGone) this.#options.presence.saw(lease);
-    // One that was deleted by hand is made again.
+    // A Lease that was deleted by hand is made again.
     if (isGone || previous === undefined) this.#touchLease(node);
     const seenOf = (each: DeepReadonly<Lease> | undefined) => each?.metadata.annotations?.[seenAnnotation];
     if (isGone || seenOf(lease) !== seenOf(previous)) this.#overview.wake();
     this.#compareJournal(lease, previous);
   };
 
-  /** What only its journal has is looked at when that changes; all of it when the last that was waited for has spoken. */
+  /** Looks at slices that only a journal has when those change; at all pools when the last awaited node has spoken. */
   #compareJournal(lease: DeepReadonly<Lease>, previous: DeepReadonly<Lease> | undefined): void {
     if (!this.#isRunning) return;
     if (this.#journals.heard(lease)) return this.#touchPools();
@@ -237,12 +237,12 @@ export class Term {
     }
   };
 
-  /** Nodes write their status every few seconds: only what makes another node of it counts. */
+  /** Nodes write their status every few seconds: only a change of the node's facts counts. */
   #onNode({ metadata: { name = "" } }: DeepReadonly<Node>): void {
     if (this.#isRunning && this.#nodes.hasChanged(name)) this.#touchAll([name]);
   }
 
-  /** What nobody tells: a Lease that is not renewed any more, a quarantine that is over, reservations that are gone. */
+  /** Changes that no event tells: a Lease that is not renewed, a quarantine that is over, reservations that went. */
   async #tick(signal: AbortSignal): Promise<void> {
     let wasWhole = true;
     while (await sleep(this.#options.clock, tickMs, signal)) {
@@ -266,7 +266,7 @@ export class Term {
   }
 }
 
-/** What a plan answers at once; how full a slice is, is looked at within ten seconds. */
+/** Changes that a plan answers at once; the fill of a slice waits up to ten seconds. */
 function isUrgent(object: DeepReadonly<StoredPool>, previous: DeepReadonly<StoredPool>): boolean {
   const textOf = (each: DeepReadonly<StoredPool>) => {
     const { word, grant } = readSlice(each) ?? {};

@@ -1,17 +1,17 @@
-// What a range carries when it is cut into slices: the arithmetic behind `holdfast slices plan`. Pure.
+// How many slices and nodes a range carries: the arithmetic behind `holdfast slices plan`. Pure.
 import { bitsOf } from "../../net/address.ts";
 import { common, difference, IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import { Prefix } from "../../net/prefix.ts";
 import type { SlicePlan } from "./facts.ts";
 
-/** Half of what etcd takes by default (1.5 MiB) is too near; at this size a write of the status is still some milliseconds. */
+/** Half of etcd's default limit (1.5 MiB) is too near; at this size a write of the status takes some milliseconds. */
 export const objectBytesMax = 512 * 1024;
 /** Names of cloud machines are 20 to 60 characters long. */
 const nodeNameLength = 40;
 /** metadata, spec, totals and three conditions. */
 const objectBytesBase = 2048;
-/** What kubelet runs on a node unless told otherwise. */
+/** Pods that a kubelet runs on a node by default. */
 const podsPerNodeUsual = 110n;
 
 export interface Capacity {
@@ -25,7 +25,7 @@ export interface Capacity {
   readonly floating?: Prefix;
 }
 
-/** `useful`: what definitions hand out; all of the range where it is left out. */
+/** `useful`: the addresses that definitions hand out; default: the whole range. */
 export function capacityOf(
   range: Prefix,
   sliceLength: number,

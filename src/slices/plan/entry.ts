@@ -1,4 +1,4 @@
-// One slice or piece while a plan is made: the line of the status, the object, the word on it, and what becomes of it. Pure.
+// One slice or piece while a plan is made: line of the status, object, word of the node, what becomes of it. Pure.
 import { blocksOf, covers, floatingNode } from "../../api/slices/slice-grant.ts";
 import type { GrantPhase, NodeWord, SliceGrant } from "../../api/slices/slice-grant.ts";
 import { comparePrefixes, containsPrefix, type Prefix } from "../../net/prefix.ts";
@@ -8,26 +8,26 @@ export interface Entry extends Allocation {
   /** In the status. */
   readonly isAssigned: boolean;
   readonly hasObject: boolean;
-  /** As it stands on the object. */
+  /** As the object has it. */
   readonly grant: SliceGrant | undefined;
-  /** The node's word, if it is on this grant: one of an earlier generation says nothing about it. */
+  /** The node's word on this grant: a word on an earlier generation says nothing about it. */
   readonly word: NodeWord | undefined;
-  /** It has a grant, or its node speaks of one that a hand took off the object: some journal may hand out of it. */
+  /** It has a grant, or its node speaks of a grant that a hand took off the object: some journal may hand out of it. */
   readonly isInUse: boolean;
-  /** The journal has seen a later generation than the object shows: etcd was restored. It will not work by an older grant. */
+  /** The journal has seen a later generation than the object's: etcd was restored. It rejects an older grant. */
   readonly isOutdated: boolean;
-  /** The same of serials: it takes only what is numbered after its own. */
+  /** The same for serials: the journal takes only a serial after its own. */
   readonly isBehind: boolean;
-  /** Why it goes: sealed, fenced, or never granted. */
+  /** The entry goes: it is sealed, fenced, or was never granted. */
   readonly isRemoved: boolean;
-  /** `without` of the grant as it stands; where there is none yet, what is another's inside the block. */
+  /** `without` of the grant; where there is no grant yet, the blocks of other nodes inside the block. */
   lentBefore: readonly Prefix[];
-  /** And with what the node gave up since. */
+  /** `lentBefore`, and the pieces that the node gave up since. */
   lent: readonly Prefix[];
   phase: GrantPhase;
-  /** Overlaps what is another's. */
+  /** Overlaps the block of another node. */
   isConflict: boolean;
-  /** Not of the shape that slices have now: to be drained as soon as its node has another. */
+  /** Not of today's shape: drained as soon as its node has another slice. */
   isStray: boolean;
   lend: SliceGrant["lend"];
   exhausted: string | undefined;
@@ -42,7 +42,7 @@ export function compareEntries(a: Allocation, b: Allocation): number {
   return comparePrefixes(a.block, b.block) || (a.node < b.node ? -1 : a.node > b.node ? 1 : 0);
 }
 
-/** Everything that is in the status or has an object, each once, in order; the floating part aside. */
+/** Every entry of the status and every object, each once, in order; without the floating part. */
 export function entriesOf(facts: PoolFacts): Entry[] {
   const objects = new Map(facts.slices.map((each) => [keyOf(each), each]));
   const fenced = new Set(facts.nodes.filter((each) => each.fenced !== undefined).map(({ name }) => name));
@@ -68,7 +68,7 @@ function entryOf(
   const isSealed = current?.sealed === true || (grant === undefined && word?.sealed === true);
   const isLeftOver = !isAssigned && grant === undefined && word === undefined;
   const lentBefore = blocksOf(grant?.without ?? []).filter((each) => containsPrefix(block, each));
-  // What the node gave up, whatever it was asked for since: it is out of its journal, and comes back only as a grant of its own.
+  // Pieces that the node gave up stay given up: they are out of its journal, and come back only as grants of their own.
   const gives = current?.gives === undefined ? [] : blocksOf([current.gives.block]);
   const given = gives.filter((each) => containsPrefix(block, each) && !covers(lentBefore, each));
   return {
@@ -96,12 +96,12 @@ export function isTakenUp(entry: Entry): boolean {
   return entry.word !== undefined;
 }
 
-/** The journal works by what the grant says now. */
+/** The journal works by the grant as it is now. */
 export function isHeard({ word, grant }: Entry): boolean {
   return word !== undefined && grant !== undefined && word.serial >= grant.serial;
 }
 
-/** All of it is lent: nothing can be handed out of it, and the same block can come back to the node only when this is gone. */
+/** All of it is lent: nothing is handed out of it, and the block can come back only when this entry is gone. */
 export function isHollow({ block, lentBefore }: Entry): boolean {
   return covers(lentBefore, block);
 }

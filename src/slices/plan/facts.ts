@@ -1,16 +1,16 @@
-// What the plan of a sliced range is made from, and what it says (docs/decisions/0013). Values only.
+// The facts that a sliced range's plan is made from, and the plan (docs/decisions/0013). Values only.
 import type { SliceGrant, NodeWord } from "../../api/slices/slice-grant.ts";
 import type { IntervalSet } from "../../net/interval-set.ts";
 import type { Interval } from "../../net/interval.ts";
 import type { Prefix } from "../../net/prefix.ts";
 
-/** One line of the NodeSlicePool's status. `floatingNode` stands for the part that belongs to no node. */
+/** One line of the NodeSlicePool's status. `floatingNode` stands for the part that is no node's. */
 export interface Allocation {
   readonly node: string;
   readonly block: Prefix;
 }
 
-/** An IPPool object that is a slice or a piece of one. Without a grant that can be read nobody hands out of it. */
+/** The IPPool object of a slice or of a piece. Nobody hands out of it without a readable grant. */
 export interface SliceFacts extends Allocation {
   readonly grant?: SliceGrant | undefined;
   readonly word?: NodeWord | undefined;
@@ -25,7 +25,7 @@ export interface NodeFacts {
   readonly isOver?: boolean;
   /** Its Node object is gone and its Lease still fresh: it drains what it has. */
   readonly isLeaving?: boolean;
-  /** Its Lease is not renewed: it is not asked to lend, and nobody waits for its answer. */
+  /** Its Lease is not renewed: nobody asks it to lend, and nobody waits for its answer. */
   readonly isSilent?: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface PoolFacts {
   readonly range: Prefix;
   readonly sliceLength: number;
   readonly floatingLength?: number | undefined;
-  /** What any definition hands out: slices without any of it are left out. */
+  /** Addresses that any definition hands out: slices without any of them are left out. */
   readonly useful: IntervalSet;
   /** False: no definition wants slices: everything drains. */
   readonly wanted: boolean;
@@ -44,15 +44,15 @@ export interface PoolFacts {
   readonly isWaiting?: boolean;
   /** In a sentence why not; absent: the range is being changed over. */
   readonly obstacle?: string | undefined;
-  /** What some daemon may still take from as the floating part. Absent: not known, and an assigned floating part stays assigned. */
+  /** Blocks that a daemon may still take from as the floating part. Absent: not known, so an assigned one stays. */
   readonly floatingInUse?: readonly Prefix[] | undefined;
   readonly allocations: readonly Allocation[];
   readonly lastGeneration: number;
-  /** Wall clock. A new generation is no less: what is numbered after a restore is later than all that was forgotten. 0: not known. */
+  /** Wall clock, 0: not known. A new generation is no less: so it is later than all that a restore has forgotten. */
   readonly nowMs?: number;
   readonly slices: readonly SliceFacts[];
   readonly nodes: readonly NodeFacts[];
-  /** What the reservation ledger holds inside the range. */
+  /** Addresses that the reservation ledger holds inside the range. */
   readonly reserved: readonly Interval[];
   /** Slices that only some node's journal has: no slice is laid around one, and no floating part. */
   readonly forgotten?: readonly Interval[];
@@ -66,19 +66,19 @@ export interface SlicePlan {
   /** By address. */
   readonly allocations: readonly Allocation[];
   readonly lastGeneration: number;
-  /** Every object that should be, with the grant it should carry: the very value of the facts where nothing changes. */
+  /** Every object that should be, with its grant: the very value of the facts where nothing changes. */
   readonly grants: readonly PlannedGrant[];
   /** Objects to delete, and allocations to forget; an allocation's object may never have been made. */
   readonly removals: readonly Allocation[];
   /** node -> in a sentence why it has nothing */
   readonly waiting: ReadonlyMap<string, string>;
-  /** Only once it is assigned, and only what may be taken from. */
+  /** The floating part, once it is assigned, and only where it may be taken from. */
   readonly floating?: Prefix | undefined;
-  /** Everything that still is some node's slice. */
+  /** Every block that still is some node's slice. */
   readonly blocks: readonly Prefix[];
   /** In slices; total = assigned + free. */
   readonly totals: { readonly total: bigint; readonly assigned: bigint; readonly free: bigint };
-  /** In a sentence: some node needs addresses and none are to be had. */
+  /** In a sentence: some node needs addresses and there are none. */
   readonly exhausted?: string | undefined;
   readonly conflicts: readonly string[];
 }

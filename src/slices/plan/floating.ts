@@ -1,4 +1,4 @@
-// The part of a range that belongs to no node: the highest aligned block of its size, assigned once no slice is left in it. Pure.
+// The part of a range that is no node's: the highest aligned block of its size, assigned once it has no slice. Pure.
 import { floatingNode } from "../../api/slices/slice-grant.ts";
 import { common, IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
@@ -7,11 +7,11 @@ import type { Entry } from "./entry.ts";
 import type { PoolFacts } from "./facts.ts";
 
 export interface FloatingPlan {
-  /** What is in the status from now on. */
+  /** The blocks in the status from now on. */
   readonly assigned: readonly Prefix[];
-  /** What no node may get, assigned or not yet. */
+  /** The blocks that no node may get, assigned or not yet. */
   readonly kept: readonly Prefix[];
-  /** What may be taken from. */
+  /** The block that may be taken from. */
   readonly open?: Prefix;
 }
 
@@ -20,7 +20,7 @@ export function wantedFloating({ range, floatingLength, wanted }: PoolFacts): Pr
 }
 
 export function planFloating(facts: PoolFacts, entries: readonly Entry[]): FloatingPlan {
-  // Shared again: what is held in it is in the reservation ledger, as all of the range will be.
+  // Shared again: its holds are in the reservation ledger, as all of the range will be.
   if (!facts.wanted) return { assigned: [], kept: [] };
   const before = facts.allocations.filter(({ node }) => node === floatingNode).map(({ block }) => block);
   const wanted = wantedFloating(facts);
@@ -31,7 +31,7 @@ export function planFloating(facts: PoolFacts, entries: readonly Entry[]): Float
   if (wanted === undefined) return { assigned: staying, kept: staying };
 
   const forgotten = IntervalSet.of(facts.forgotten ?? []);
-  // After a restore also in what was assigned before: a slice was granted there since.
+  // Asked of a block that was assigned before, too: after a restore a slice may have been granted there since.
   const isTaken = (part: Prefix) =>
     common([intervalOf(part)], forgotten).count > 0 || entries.some(({ block }) => overlaps(block, part));
   const isOurs = before.some((block) => containsPrefix(block, wanted));
@@ -39,7 +39,7 @@ export function planFloating(facts: PoolFacts, entries: readonly Entry[]): Float
     const assigned = staying.length > 0 ? staying : [wanted];
     return { assigned, kept: [...assigned, wanted], open: wanted };
   }
-  // Grows: until the slices in the new part are drained, the old part goes on.
+  // It grows: the old part goes on until the slices in the new part are drained.
   const inside = before.filter(isWanted);
   const open = inside.find((part) => !isTaken(part));
   return { assigned: [...staying, ...inside], kept: [...staying, wanted], ...(open !== undefined && { open }) };

@@ -1,5 +1,5 @@
-// The grant that an entry should carry. Pure. Promised: the same value as before where nothing changes, else a greater serial; `without`
-// only grows while a generation lasts.
+// The grant that an entry should carry. Pure. Promised: the same value as before where nothing changes, else a greater
+// serial; `without` only grows while a generation lasts.
 import type { SliceGrant } from "../../api/slices/slice-grant.ts";
 import { common, type IntervalSet, union } from "../../net/interval-set.ts";
 import { formatInterval, intervalOf, parseBlock } from "../../net/interval.ts";
@@ -7,12 +7,12 @@ import { orNone } from "../../net/or-none.ts";
 import { comparePrefixes } from "../../net/prefix.ts";
 import type { Entry } from "./entry.ts";
 
-/** Of one grant. 1,024 IPv6 intervals of 79 characters are 80 KiB; beside `without` that stays below an object's 256 KiB. */
+/** Of one grant. 1,024 IPv6 intervals of 79 characters are 80 KiB; with `without` an object stays below its 256 KiB. */
 const takenMax = 1024;
 
 export interface GrantContext {
   readonly reserved: IntervalSet;
-  /** And with what no definition hands out: a node must neither count it as free nor lend it. */
+  /** With addresses that no definition hands out: a node must neither count them as free nor lend them. */
   readonly closed: IntervalSet;
   /** Nothing is widened: after a restore daemons have yet to record again what their pods hold. */
   readonly isWaiting: boolean;
@@ -22,12 +22,12 @@ export interface GrantContext {
 export function grantOf(entry: Entry, context: GrantContext): SliceGrant {
   const { isWaiting, nextGeneration } = context;
   const { grant, isOutdated, isBehind } = entry;
-  // Its journal works by a later one, which leaves out what is not recorded again yet.
+  // Its journal works by a later grant, which leaves out addresses that are not recorded again yet.
   if (grant !== undefined && (isOutdated || isBehind) && isWaiting && entry.phase === "active") return grant;
   const content = {
     phase: entry.phase,
     without: withoutOf(entry),
-    // What drains or returns hands nothing out: its own moved holds would change it again and again.
+    // A slice that drains or returns hands nothing out: its own moved holds would change the grant again and again.
     taken: grant !== undefined && entry.phase !== "active" ? grant.taken : takenOf(entry, context),
     ...(entry.lend !== undefined && entry.phase === "active" && { lend: entry.lend }),
     ...(entry.exhausted !== undefined && entry.phase === "active" && { exhausted: entry.exhausted }),
@@ -43,9 +43,9 @@ function withoutOf({ grant, lent, lentBefore }: Entry): string[] {
   return [...new Set([...(grant?.without ?? []), ...[...lent].sort(comparePrefixes).map(String)])];
 }
 
-/** Beyond the limit only reserved addresses are named: the request path knows the useless ones. Beyond it again, the rest of the slice is taken. */
+/** Above the limit it names reserved addresses only (requests know useless ones); still above, the slice's rest. */
 function takenOf({ block, grant }: Entry, { reserved, closed, isWaiting }: GrantContext): string[] {
-  // What cannot be read was written by a hand, and the node does not go by the grant.
+  // An interval that cannot be read was written by a hand, and the node does not go by the grant.
   const before = ((isWaiting && grant?.taken) || []).flatMap((each) => orNone(() => parseBlock(each)) ?? []);
   const inside = (set: IntervalSet) => [...union(common([intervalOf(block)], set), before)];
   const all = inside(closed);

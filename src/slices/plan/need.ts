@@ -1,4 +1,4 @@
-// What a node has of a range, whether it needs more or less (docs/decisions/0013, "Rebalancing"), and who is asked to lend. Pure.
+// A node's part of a range, its need for more or less (docs/decisions/0013, "Rebalancing"), who is asked to lend. Pure.
 import { compareEntries, type Entry, isHeard, isTakenUp } from "./entry.ts";
 import type { NodeFacts } from "./facts.ts";
 
@@ -7,9 +7,9 @@ export type Lack = "nothing" | "short" | "low";
 
 export interface Need {
   readonly node: NodeFacts;
-  /** All it has that stays, in order. */
+  /** All its entries that stay, in order. */
   readonly entries: readonly Entry[];
-  /** Of these what it may hand out of and will keep. */
+  /** Its entries that it may hand out of and will keep. */
   readonly good: readonly Entry[];
   readonly free: number;
   readonly used: number;
@@ -38,13 +38,13 @@ function sumOf(entries: readonly Entry[], count: "free" | "used" | "short"): num
 
 function lackOf(good: readonly Entry[], free: number, used: number, short: number): Lack | undefined {
   if (good.length === 0) return "nothing";
-  // What it was granted and has not taken up yet may be all it needs.
+  // Slices that were granted and are not taken up yet may be all it needs.
   if (!good.every(isTakenUp)) return undefined;
   if (short > 0) return "short";
   return free * 8 < free + used ? "low" : undefined;
 }
 
-/** Nothing is free to it at all: worth a piece of another's slice. A slice of an older shape that still serves is no need. */
+/** Nothing at all is free to it: worth a piece of another's slice. A slice of an older shape that serves is no need. */
 export function isNeedy({ lack, free, entries }: Need): boolean {
   if (lack === "short") return free === 0;
   return lack === "nothing" && !entries.some(({ phase }) => phase === "active");
@@ -53,9 +53,9 @@ export function isNeedy({ lack, free, entries }: Need): boolean {
 /** Counting is exact enough up to here: half of an IPv6 slice is more than any node needs. */
 const halfSliceMax = 2 ** 19;
 
-/** The one that the node should return: empty, heard, none of it lent, with half a slice and a quarter of the rest free. */
+/** The entry that the node should return: empty, heard, not lent; half a slice and a quarter of the rest stay free. */
 export function surplusOf(need: Need, sliceSize: bigint, isLender: (entry: Entry) => boolean): Entry | undefined {
-  // It does not flap: more is granted below an eighth free, so an eighth must be taken before the node asks again.
+  // No flapping: more is granted below an eighth free, so an eighth must be taken before the node asks again.
   const { good, entries, lack } = need;
   if (lack !== undefined || good.length < 2 || !good.every(isTakenUp)) return undefined;
   if (entries.some(({ phase }) => phase === "returning")) return undefined;
@@ -73,9 +73,9 @@ export function surplusOf(need: Need, sliceSize: bigint, isLender: (entry: Entry
 /** Of one slice. 4,096 IPv6 CIDRs of 43 characters are 180 KiB, and all annotations of an object may be 256 KiB. */
 const piecesMax = 4096;
 
-/** Asks for a piece for each node that gets nothing else in this plan (`needy`). `coming`: blocks free in the next. Result: how many will come. */
+/** Asks for a piece for each `needy` node. `coming`: blocks free in the next plan. Result: pieces that will come. */
 export function askLenders(needs: readonly Need[], needy: ReadonlySet<string>, sliceSize: bigint, coming: number) {
-  // An ask that cannot be met any more is withdrawn; a silent node's ask stays and nobody waits for it.
+  // An ask that cannot be met any more is withdrawn; a silent node's ask stays, and nobody waits for it.
   const lenders = needs.filter(({ node }) => node.isSilent !== true);
   let supply = coming;
   const candidates: { readonly entry: Entry; readonly nodeFree: number }[] = [];
@@ -102,7 +102,7 @@ export function askLenders(needs: readonly Need[], needy: ReadonlySet<string>, s
   return supply;
 }
 
-/** Half of what is free, and no more than half a slice; one address at least. */
+/** Half of the free addresses, at most half a slice, at least one address. */
 function askOf(free: number, sliceSize: bigint): number {
   const half = Math.ceil(free / 2);
   const most = sliceSize / 2n;

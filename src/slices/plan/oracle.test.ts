@@ -1,4 +1,4 @@
-// Any facts, however damaged, against a slow oracle that goes address by address and knows nothing of prefixes in order.
+// Any facts, however damaged, against a slow oracle that goes address by address and knows nothing of prefix order.
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 
@@ -86,7 +86,7 @@ it("grants anew only what nobody could hand out before, to each address at most 
     fc.property(facts, (given) => {
       const plan = planSlices(given);
       const before = new Map(given.slices.map((each) => [keyOf(each), each.grant]));
-      // What the status has without an object is granted by this plan.
+      // This plan grants what the status has without an object.
       const planned = new Map(plan.grants.map((each) => [keyOf(each), each.grant.without]));
       const assigned = new Set(given.allocations.map(keyOf));
       const fresh = plan.grants.filter((each) => before.get(keyOf(each)) === undefined && !assigned.has(keyOf(each)));

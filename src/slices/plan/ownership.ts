@@ -1,6 +1,6 @@
-// Which entries lie inside others rightly, which overlap, and what is nobody's. Pure. Prefixes are nested or apart: in order (the larger
-// first) all that overlaps an entry and comes before it encloses it. Of two grants of an address the later generation counts: what was granted
-// before it was given up since, and is here again because etcd was restored.
+// Which entries lie inside others rightly, which overlap, and what is nobody's. Pure. Prefixes are nested or apart: in
+// order (the larger first) every overlapping entry that comes before an entry encloses it. Of two grants of an address
+// the later generation counts: the earlier one was given up since, and is here again because etcd was restored.
 import { covers } from "../../api/slices/slice-grant.ts";
 import { compare } from "../../net/address.ts";
 import { difference, IntervalSet } from "../../net/interval-set.ts";
@@ -8,10 +8,10 @@ import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, type Prefix } from "../../net/prefix.ts";
 import type { Entry } from "./entry.ts";
 
-/** Marks the losers of overlaps and the pieces without a slice around them; says the overlaps in sentences. */
+/** Marks the losers of overlaps and the pieces without a slice around them; answers the overlaps in sentences. */
 export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefix) => boolean): string[] {
   const conflicts: string[] = [];
-  // What goes with this plan is whole until it is gone.
+  // An entry that this plan removes is whole until it is gone.
   for (const entry of entries) if (!entry.isInUse && !entry.isRemoved) spare(entry, entries);
   const around: Entry[] = [];
   for (const entry of entries) {
@@ -19,10 +19,10 @@ export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefi
     let isPiece = false;
     for (const outer of around) {
       if (covers(outer.lentBefore, entry.block)) isPiece ||= !outer.isRemoved;
-      // All of a piece may be lent on, to a node that comes before by its name.
+      // A piece may be lent on as a whole, to a node whose name comes before.
       else if (covers(entry.lentBefore, outer.block)) continue;
       else if (!overlap(outer, entry)) continue;
-      // It is granted inside what was granted before it: the piece was lent, and the object around it is of a copy from before that.
+      // Granted inside an earlier grant: the piece was lent, and the object around it is of a copy from before that.
       else if (entry.block.length > outer.block.length && generationOf(entry) > generationOf(outer)) {
         outer.lent = [...outer.lent, entry.block];
         isPiece = true;
@@ -34,7 +34,7 @@ export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefi
   return conflicts;
 }
 
-/** What is not granted yet will be granted without what others have inside it. */
+/** An entry that is not granted yet will be granted without the entries of other nodes inside it. */
 function spare(entry: Entry, entries: readonly Entry[]): void {
   const isSame = ({ block }: Entry) => block.length === entry.block.length;
   const inside = insideOf(entries, entry.block, 0).filter(
@@ -55,7 +55,7 @@ function generationOf({ grant }: Entry): number {
 }
 
 function settle(outer: Entry, inner: Entry): string {
-  // Of one generation, or never granted: what the status has outranks what only an object says; then the earlier one.
+  // Of one generation, or never granted: an entry of the status outranks one that only has an object; then the earlier.
   const order = generationOf(outer) - generationOf(inner) || Number(outer.isAssigned) - Number(inner.isAssigned);
   const [winner, loser] = order >= 0 ? [outer, inner] : [inner, outer];
   loser.isConflict = true;
@@ -64,7 +64,7 @@ function settle(outer: Entry, inner: Entry): string {
   return `${what}: ${result}. If both are in use, look for an address that two pods have: holdfast check.`;
 }
 
-/** What some journal may hand out, or may have until this plan is carried out. */
+/** Addresses that some journal may hand out, or may have until this plan is carried out. */
 export function occupiedBy(entries: readonly Entry[]): IntervalSet {
   const set = new IntervalSet();
   for (const { block, lentBefore } of entries) {
@@ -88,7 +88,7 @@ export function insideOf(entries: readonly Entry[], block: Prefix, bits = 1): En
   return found;
 }
 
-/** Of these, in order, the ones that lie in no other. */
+/** The entries that lie in no other. `entries` are in order. */
 export function outermost(entries: readonly Entry[]): Prefix[] {
   const result: Prefix[] = [];
   for (const { block } of entries) {

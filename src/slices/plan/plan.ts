@@ -1,15 +1,15 @@
-// What should become of a sliced range: from what is (status, objects, words, nodes) to what should be (docs/decisions/0013). Pure.
+// The plan of a sliced range: from facts (status, objects, words, nodes) to what should be (docs/decisions/0013). Pure.
 //
-// Promised: however little of a plan was carried out, planning again goes on from there; the same facts give the same plan; an
-// address is granted only where no other grant of it is left. That holds if it is carried out like this, which the simulation shows:
+// Promised: planning again goes on from wherever a plan was left; the same facts give the same plan; an address is
+// granted only where no other grant of it is left. The simulation shows that this holds if a plan is carried out thus:
 //  1. delete the objects of `removals`, by name, even those that were not seen;
 //  2. make the objects that are new, without a grant;
 //  3. write the status, guarded by the version that the facts are from;
 //  4. write the grants, each guarded by the version of its object that was read or made;
-// and if anything is refused, read again and plan again. Step 2 before 3: a leader that was asleep since 3 then finds its object
-// changed or gone, and cannot grant what was given to another meanwhile. A block is free in the plan after the one that removed it.
+// and after a refused write read and plan again. Step 2 before 3: a leader that slept since 3 finds its object changed
+// or gone, and cannot grant a block that another got. A block is free in the plan after the one that removed it.
 //
-// A grant is never widened: a piece that comes back is given out as a piece. Two leaders could otherwise widen and assign at once.
+// A grant is never widened, else two leaders could widen and assign at once: a returned piece is given as a piece.
 import { blocksOf, floatingNode } from "../../api/slices/slice-grant.ts";
 import { common, difference, IntervalSet, union } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
@@ -70,7 +70,7 @@ function lineOf({ node, block }: Allocation): Allocation {
   return { node, block };
 }
 
-/** A whole slice of today's size, inside the range, with something to hand out, and not where the floating part is to be. */
+/** A whole slice of today's size, inside the range, with useful addresses, outside the floating part to be. */
 function shapeOf(facts: PoolFacts, useful: IntervalSet): (block: Prefix) => boolean {
   const floating = wantedFloating(facts);
   return (block) =>
@@ -80,7 +80,7 @@ function shapeOf(facts: PoolFacts, useful: IntervalSet): (block: Prefix) => bool
     common([intervalOf(block)], useful).count > 0;
 }
 
-/** What was moved before a seal is reserved, even if its reservation was listed too early to show. */
+/** Addresses that were moved before a seal are reserved, even if the list of reservations was too early for them. */
 function reservedOf({ reserved, slices }: PoolFacts): IntervalSet {
   const set = IntervalSet.of(reserved);
   for (const { word } of slices)
@@ -99,7 +99,7 @@ function drainAtOnce(facts: PoolFacts, entries: readonly Entry[]): void {
   }
 }
 
-/** What returns is kept after all if a pod got there first, or if the node needs more by now. */
+/** A returning slice is kept after all if a pod got there first, or if the node needs more by now. */
 function keepReturning({ entries, lack }: Need): void {
   for (const entry of entries) {
     if (entry.phase !== "returning" || isHollow(entry)) continue;
@@ -110,7 +110,7 @@ function keepReturning({ entries, lack }: Need): void {
 interface Assignment {
   readonly made: readonly Entry[];
   readonly given: ReadonlySet<string>;
-  /** Nodes that should get a whole slice, and none was free. */
+  /** Nodes that should get a whole slice while none was free. */
   readonly unmet: ReadonlySet<string>;
   readonly exhausted?: string | undefined;
 }
@@ -133,13 +133,13 @@ function assign(facts: PoolFacts, needs: readonly Need[], entries: readonly Entr
     if (block === undefined) left.push(need);
     else made.push(newEntry({ node: need.node.name, block }, []));
   }
-  // An object is never granted anew in place: it goes first, then its block can come back.
+  // An object is never granted anew in place: first it goes, then its block can come back.
   for (const each of left) for (const entry of each.good) if (isHollow(entry)) entry.phase = "returning";
   const sliceSize = sizeOfSlice(facts);
   const coming = entries.filter(({ isRemoved }) => isRemoved).length;
   const supply = askLenders(needs, new Set(left.map(({ node }) => node.name)), sliceSize, coming);
   const given = new Set(made.map(({ node }) => node));
-  // Who has just got a slice has not said yet what is free in it: a cluster that starts is not exhausted.
+  // A node that has just got a slice has not yet said what is free: a cluster that starts is not exhausted.
   const isAwaited = needs.some(({ node, good }) => node.isSilent !== true && good.some((each) => !isTakenUp(each)));
   if (left.length === 0 || supply > 0 || made.length > 0 || isAwaited) return { made, given, unmet };
   const what = `All of ${facts.range} is assigned in slices of /${facts.sliceLength} and no node has a free address to lend`;
@@ -148,7 +148,7 @@ function assign(facts: PoolFacts, needs: readonly Need[], entries: readonly Entr
   return { made, given, unmet, exhausted };
 }
 
-/** Those with nothing first, then the short, then the low; by name. A node that has a returning slice takes that back instead. */
+/** Nodes with nothing first, then the short, then the low; by name. A node takes its returning slice back instead. */
 function inTurn(needs: readonly Need[]): Need[] {
   const turns: Readonly<Record<Lack, number>> = { nothing: 0, short: 1, low: 2 };
   return needs
@@ -160,7 +160,7 @@ function isKeptAfterAll({ phase, grant }: Entry): boolean {
   return phase === "active" && grant?.phase === "returning";
 }
 
-/** A slice of another shape goes when its node works by one of today's, or when none is to be had before it goes. */
+/** A slice of another shape goes when its node works by one of today's, or when none can be had before it goes. */
 function drainStrays(needs: readonly Need[], { unmet }: Assignment): void {
   for (const { node, entries, good } of needs) {
     if (!good.some(isTakenUp) && !unmet.has(node.name)) continue;
@@ -184,8 +184,8 @@ function grantsOf(facts: PoolFacts, entries: readonly Entry[], kept: Pick<GrantC
   for (const { grant, word } of facts.slices) last = Math.max(last, grant?.generation ?? 0, word?.generation ?? 0);
   const { mayGrant, isWaiting = false, nowMs = 0 } = facts;
   const context = { ...kept, isWaiting, nextGeneration: () => (last = Math.max(last + 1, Math.floor(nowMs))) };
-  // While nothing may be granted, what has no grant waits. But an assigned slice of an unwanted range whose object was
-  // lost (a leader died between deleting it and writing the status) is granted once more: only its node's word frees it.
+  // While nothing may be granted, an entry without a grant waits. An unwanted range's assigned slice whose object was
+  // lost (a leader died between deletion and status) is granted again: only its node's word frees it.
   const due = entries.filter(({ grant }) => grant !== undefined || mayGrant || !facts.wanted);
   const grants: PlannedGrant[] = due.map((entry) => ({ ...lineOf(entry), grant: grantOf(entry, context) }));
   return { grants, lastGeneration: last };

@@ -1,6 +1,6 @@
-// The rule of docs/decisions/0013 under everything that goes wrong: daemons that lag, stop, are cut off, are made anew; two leaders that
-// sleep and crash between any two writes; ranges, sizes and modes that change. After every step no address is in two journals, none is
-// given twice, none of a living pod is held nowhere; in the end, everything that is free can be had by whoever asks.
+// The rule of docs/decisions/0013 under everything that goes wrong: daemons that lag, stop, are cut off, are made anew;
+// two leaders that sleep and crash between writes; ranges, sizes and modes that change. After every step no address is
+// in two journals, none is given twice, none of a living pod is held nowhere. In the end every free address can be had.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
@@ -9,7 +9,7 @@ import type { World } from "./testing/world.ts";
 
 const hardship = [...everyday, ...everyday, ...trouble];
 
-/** Every free address is had by pods of one node, whoever has it now; then all pods go, and all is quiet. */
+/** Pods of one node take every free address, whichever node has it now; then all pods go, and all is quiet. */
 function finish(world: World): void {
   world.config = { ...world.config, wanted: true, mayGrant: true };
   world.settle();

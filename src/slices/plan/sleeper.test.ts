@@ -15,7 +15,7 @@ const config = {
   mayGrant: true,
 };
 
-/** The only slice is assigned to node-0 by a leader that sleeps after so many steps; node-0 is fenced, node-1 gets it; all wake up. */
+/** A leader assigns the only slice to node-0 and sleeps; node-0 is fenced, node-1 gets the slice; all wake up. */
 function sleepAfter(steps: number, order: WriteOrder): World {
   const world = new World({ config, nodes: 2, order });
   const [first, second] = [world.nodes[0]!, world.nodes[1]!];

@@ -1,4 +1,4 @@
-// What of a range is nobody's: whole slices, the lowest first, and pieces that were given up. Pure. It walks what is free, never all slices.
+// Blocks that are nobody's: whole slices, lowest first, and given-up pieces. Pure. It walks free blocks, not slices.
 import { type Address, compare, next } from "../../net/address.ts";
 import { prefixesOf } from "../../net/cover.ts";
 import { common, difference, IntervalSet } from "../../net/interval-set.ts";
@@ -9,7 +9,7 @@ import { insideOf, occupiedBy, outermost } from "./ownership.ts";
 
 export interface SpaceOptions {
   readonly sliceLength: number;
-  /** All that may ever be handed out of slices: useful, inside the range, not floating. */
+  /** Addresses that slices may ever hand out: useful, inside the range, not floating. */
   readonly useful: IntervalSet;
   readonly reserved: IntervalSet;
   /** Slices that only journals have. */
@@ -41,7 +41,7 @@ export class FreeSpace {
     this.#cursor = lowest && Prefix.around(lowest.first, sliceLength).first;
   }
 
-  /** The lowest slice of which nothing is anybody's; else the lowest that is anybody's only in parts that drain, which are `lent`. */
+  /** The lowest slice that is wholly free; else the lowest whose other parts all drain: those are `lent`. */
   takeSlice(): { readonly block: Prefix; readonly lent: readonly Prefix[] } | undefined {
     const untouched = this.#walk();
     if (untouched !== undefined) return { block: untouched, lent: [] };
@@ -53,7 +53,7 @@ export class FreeSpace {
     return undefined;
   }
 
-  /** The largest fitting piece that was given up by the slice around it and is nobody's; of equal ones the lowest. */
+  /** The largest fitting piece that the slice around it gave up and nobody has; of equal ones the lowest. */
   takePiece(isFitting: (piece: Prefix) => boolean): Prefix | undefined {
     this.#pieces ??= this.#findPieces();
     const at = this.#pieces.findIndex(isFitting);
@@ -88,13 +88,13 @@ export class FreeSpace {
       if (lentBefore.length === 0 || isRemoved) continue;
       const inside = insideOf(this.#options.entries, block).map((each) => intervalOf(each.block));
       for (const run of common(difference(lentBefore.map(intervalOf), inside), this.#free)) {
-        // What a slice of an older, larger shape gave up may be larger than a slice is now.
+        // A piece of a slice of an older, larger shape may be larger than a slice is now.
         const cut = (each: Prefix) => Prefix.around(each.network, Math.max(each.length, this.#options.sliceLength));
         pieces.push(...prefixesOf(run).map(cut));
       }
     }
     pieces.sort((a, b) => a.length - b.length || comparePrefixes(a, b));
-    // A piece that was lent on as a whole is in the `without` of each who lent it.
+    // A piece that was lent on as a whole is in the `without` of every lender.
     const seen = new IntervalSet();
     return pieces.filter(({ first, last }) => {
       if (seen.has(first)) return false;

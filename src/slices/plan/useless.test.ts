@@ -1,4 +1,4 @@
-// What no definition hands out is taken in every grant: a node that counted it as free would never be short, and would lend it.
+// Addresses that no definition hands out are taken in every grant: as free they would be lent, and hide a shortage.
 import { expect, test } from "vitest";
 
 import { IntervalSet } from "../../net/interval-set.ts";

@@ -1,15 +1,15 @@
-// Who may cut ranges into slices, and how many: none that another namespace hands out, at a bounded cost (docs/node-slices.md). Pure.
+// Who may cut ranges, and how many: none of another namespace, at a bounded cost (docs/node-slices.md). Pure.
 import type { Definition } from "../../cni/config/definitions.ts";
 
 export interface CutRules {
-  /** Namespaces whose definitions may cut ranges in every namespace of pools; others only in their own (`pool_namespace: nad`). */
+  /** Namespaces that may cut ranges of all namespaces of pools; others only their own (`pool_namespace: nad`). */
   readonly trusted: Pick<ReadonlySet<string>, "has">;
   readonly rangesPerDefinition: number;
   /** Of all definitions in it. */
   readonly rangesPerNamespace: number;
   /** Of all definitions in it, where it is not trusted: every node has at least one slice of each range. */
   readonly slicesPerNamespace: number;
-  /** Of the whole cluster: every daemon reads all of them in one ConfigMap. Namespaces that are not trusted have half of them together. */
+  /** Of the cluster: daemons read them all in one ConfigMap. Namespaces that are not trusted share half of them. */
   readonly rangesInAll: number;
 }
 
@@ -54,10 +54,10 @@ export function objectionTo(definition: Definition, { trusted, rangesPerDefiniti
   return { reason: "TooMany", why: `${key} asks for slices of ${ranges} ranges, and ${limit}.` };
 }
 
-/** Counts of ranges with the one that is asked about: of its namespace, of the cluster, of all namespaces that are not trusted. */
+/** Counts with the range in question: of its namespace, of the cluster, of all namespaces that are not trusted. */
 type RangeCounts = Readonly<Record<"ranges" | "inAll" | "untrusted" | "nodes", number>>;
 
-/** What one more range would be too much for. */
+/** The limit that one more range would exceed. */
 export function excessOf(definition: Definition, counts: RangeCounts, rules: CutRules): Objection | undefined {
   const { ranges, inAll, untrusted, nodes } = counts;
   const { trusted, rangesPerNamespace, slicesPerNamespace, rangesInAll } = rules;

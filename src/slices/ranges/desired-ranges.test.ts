@@ -257,7 +257,7 @@ it("a definition that was changed, also one that is not sliced, makes the range 
   expect(read([{ name: "a", generation: 2, ipam: blue }]).wishes[0]!.isOriginal).toBe(false);
   const shared = { name: "b", generation: 2, ipam: { range: "10.0.0.0/24", network_name: "blue" } };
   expect(read([{ name: "a", ipam: blue }, shared]).wishes[0]!.isOriginal).toBe(false);
-  // One that was never changed either, and shares the range or some of it: a pod of it may be on its way to its first address.
+  // Nor a definition that was never changed and shares some of the range: its pod may be on its way to a first address.
   for (const range of ["10.0.0.0/24", "10.0.0.0/16", "10.0.0.192/26"]) {
     const beside = { name: "b", ipam: { range, network_name: "blue" } };
     expect(read([{ name: "a", ipam: blue }, beside]).wishes[0]!.isOriginal).toBe(false);
@@ -419,7 +419,7 @@ describe("who may have what cut", () => {
       1,
       [...Array<string>(3).fill("Overlapping"), ...Array<string>(3).fill("TooMany")],
     ]);
-    // It never takes the place of one that may have slices.
+    // A refused range never takes the place of one that may have slices.
     const good = {
       name: "z",
       namespace: "tenant",

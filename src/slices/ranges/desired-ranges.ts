@@ -1,6 +1,6 @@
-// Sliced ranges that definitions ask for: one wish per namespace of pool objects, network_name and range (docs/decisions/0013). Pure.
-// Promised: the order of definitions and pools does not matter; no two wishes of a namespace and network_name overlap. Where definitions
-// disagree the existing pool counts, else the oldest definition. What another namespace had on record before is not cut; slices stay.
+// Sliced ranges that definitions ask for: a wish per namespace of pools, network_name and range (docs/decisions/0013).
+// Pure. Promised: the order of definitions and pools does not matter; wishes of a namespace and network never overlap;
+// existing pools, then older definitions, settle disputes. What another namespace recorded is not cut; slices stay.
 import { shortened, sliceUseKey } from "../../api/slices/node-lease.ts";
 import type { Definition } from "../../cni/config/definitions.ts";
 import { usefulOf } from "../../cni/config/pool-definition.ts";
@@ -20,7 +20,7 @@ export interface PoolSpec {
 }
 
 export interface ExistingPool extends Omit<PoolSpec, "network"> {
-  /** Undefined: nobody has said it, so it is one of whereabouts'. */
+  /** Undefined: no annotation says it, so the pool is one of whereabouts'. */
   readonly network?: string | undefined;
   readonly hasSlices: boolean;
 }
@@ -35,20 +35,20 @@ interface Use {
 export interface Wish extends Omit<PoolSpec, "name"> {
   /** sliceUseKey: namespace, network, range. */
   readonly key: string;
-  /** What any definition hands out. */
+  /** The addresses that any definition hands out. */
   readonly useful: IntervalSet;
-  /** Those that ask for slices, the oldest first. */
+  /** The definitions that ask for slices, the oldest first. */
   readonly uses: readonly Use[];
-  /** No definition of the range was ever changed, and none shares any of it: nobody has taken of it before it was cut. */
+  /** Its definitions never changed and share none of it with others: nobody took of it before it was cut. */
   readonly isOriginal: boolean;
-  /** `enable_overlapping_ranges`: in which domain its addresses are once they are shared. One that says so counts for all. */
+  /** `enable_overlapping_ranges`: the domain of its addresses once shared. One definition that says so suffices. */
   readonly protectsOverlaps: boolean;
   readonly disagreement?: string | undefined;
-  /** None of its definitions may have it cut. */
+  /** Why none of its definitions may have it cut. */
   readonly objection?: Objection | undefined;
 }
 
-/** A range that gets no slices, and in a sentence why. */
+/** A range that gets no slices, and why, in a sentence. */
 export interface Refusal {
   readonly wish: Wish;
   readonly reason: "Overlapping" | "Disagreement" | Objection["reason"];
@@ -94,7 +94,7 @@ export function wishesOf(definitions: readonly Definition[], pools: readonly Exi
   return within({ accepted, refused }, isCut, rules);
 }
 
-/** Keeps to the limits: what is cut stays, then accepted, trusted, older ones. What is refused counts too: it has a pool that says why. */
+/** Keeps to the limits: cut ranges, then accepted, trusted, older. Refused ones count: their pool says why. */
 function within({ accepted, refused }: Wishes, isCut: (wish: Wish) => boolean, rules: WishRules): Wishes {
   const counts = new Map<string, number>();
   const excess = new Map<string, Refusal>();
@@ -126,7 +126,7 @@ function within({ accepted, refused }: Wishes, isCut: (wish: Wish) => boolean, r
   };
 }
 
-/** It stands in conditions, in holdfast-state and in events. */
+/** The sentence stands in conditions, in holdfast-state and in events. */
 const longestWhy = 2000;
 
 function compareAge({ definition: a }: Pick<Use, "definition">, { definition: b }: Pick<Use, "definition">): number {
@@ -135,10 +135,10 @@ function compareAge({ definition: a }: Pick<Use, "definition">, { definition: b 
 
 /** A definition of another namespace shared a part of the range, or more, before: a cut would leave it with less. */
 function recordedBefore(wish: Wish, all: readonly Use[], { trusted }: CutRules): Objection | undefined {
-  // One that does not administer the pools counts only if it is older: else any tenant could keep administrators from
-  // cutting. The very same range is served from slices.
+  // A definition that does not administer the pools counts only if it is older: else any tenant could keep
+  // administrators from cutting. A definition of the very same range is served from slices.
   const own = new Set(wish.uses.map(({ definition }) => namespaceOf(definition)));
-  // When a definition was changed is not known: what it became is later than what others are.
+  // The time of a change is not known: a changed definition counts as later than the others.
   const isChanged = wish.uses.some(wasChanged);
   const other = all.find(
     (use) =>
@@ -157,14 +157,14 @@ function wasChanged({ definition }: Use): boolean {
   return (definition.object.metadata.generation ?? 2) !== 1;
 }
 
-/** Every range of every definition, the oldest definition first: what is not sliced counts for what is useful only. */
+/** Every range of every definition, the oldest first; a range that is not sliced counts only for useful addresses. */
 function usesOf(definitions: readonly Definition[]): Use[] {
   return definitions
     .flatMap((definition) => definition.config.ranges.map((range, index) => ({ definition, range, index })))
     .toSorted(compareAge);
 }
 
-/** It takes from addresses of the wish until it knows that they are cut. */
+/** The definition takes from addresses of the wish until it knows that they are cut. */
 function isShared({ definition, range }: Use, wish: Wish): boolean {
   if (range.sliceLength !== undefined || !overlaps(range.prefix, wish.range)) return false;
   return definition.poolNamespace === wish.namespace && definition.config.networkName === wish.network;
@@ -178,7 +178,7 @@ function createdMs({ object }: Definition): number {
 function wishOf(key: string, all: readonly Use[], pools: readonly ExistingPool[], rules: CutRules): Wish | undefined {
   const asking = all.filter(({ range }) => range.sliceLength !== undefined);
   const allowed = asking.filter(({ definition }) => objectionTo(definition, rules) === undefined);
-  // Who may not have it cut does not say how it is cut either.
+  // A definition that may not have the range cut does not say how it is cut either.
   const uses = allowed.length > 0 ? allowed : asking;
   const [oldest] = uses;
   if (oldest === undefined) return undefined;
@@ -201,7 +201,7 @@ function wishOf(key: string, all: readonly Use[], pools: readonly ExistingPool[]
   };
 }
 
-/** The pool of a range: the one that says so, or one of whereabouts' whose name and range fit. */
+/** The pool of a range: one whose mark says so, or one of whereabouts' whose name and range fit. */
 export function poolOf(
   wish: Pick<Wish, "namespace" | "network" | "range" | "uses">,
   pools: readonly ExistingPool[],
@@ -231,7 +231,7 @@ function sizeText({ sliceLength, floatingLength }: Pick<Partial<PoolSpec>, "slic
   return `slices of /${sliceLength}${floating}`;
 }
 
-/** A sentence names so many; the events are on each. */
+/** A sentence names so many definitions; events are on each. */
 const mostNames = 5;
 
 function namesOf(uses: readonly Use[]): string {
@@ -244,7 +244,7 @@ function firstOf(parts: readonly string[]): string {
   return parts.slice(0, mostNames).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-/** Where definitions of a named network list different ranges of a family, ranges with slices stay; without any, the oldest definition counts. */
+/** If definitions of a network list different ranges of a family, sliced ones stay; else the oldest definition's. */
 function settleRanges(wishes: readonly Wish[], isCut: (wish: Wish) => boolean): Wishes {
   const ranked = [...wishes.filter(isCut), ...wishes.filter((wish) => !isCut(wish))];
   const accepted: Wish[] = [];

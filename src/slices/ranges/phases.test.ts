@@ -1,4 +1,4 @@
-// How ranges open and close, as stories, and a model of daemons that work by what they have seen.
+// How ranges open and close, as stories, and a model of daemons that work by the state they have seen.
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 
@@ -114,9 +114,9 @@ test("a shared pool is over a range of the same namespace and network only", () 
 });
 
 /**
- * Daemons work by the state that they saw last, and share nothing while it is gone or older than that. Whatever happens in whatever order, the state
- * deleted, the leader killed between its two writes, the pool deleted by a slip: while one may take from the range as a shared one, no slice of it is
- * granted. A slice is granted only while what is told is open, and stays until it is sealed.
+ * Daemons work by the state that they saw last, and share nothing while it is gone or older than that. Whatever happens
+ * in any order (state deleted, leader killed between its writes, pool deleted by a slip): while a daemon may take from
+ * the range as shared, no slice of it is granted. A grant needs the told phase open, and stays until sealed.
  */
 test("no daemon takes from a shared range while there is a slice in it", () => {
   const events = fc.constantFrom(

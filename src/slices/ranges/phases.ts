@@ -1,47 +1,46 @@
-// How a range becomes sliced and shared again: the next value of `sliced` in holdfast-state (docs/decisions/0013). Pure.
+// How a range becomes sliced and shared again: the next `sliced` in holdfast-state (docs/decisions/0013). Pure.
 //
 //   none ──> closing ──> open ──> opening ──> none          none ──> open, where it was never shared
 //              └───────────────────^    └──> closing
 //
-// A phase is written on the NodeSlicePool first, so that what daemons are told can be made again from there.
+// A phase is written on the NodeSlicePool first, so that the state for daemons can be made again from there.
 //
-// Promised: a range opens only when every living daemon works by a version in which it was closing; what is still a slice is never shared;
-// versions rise, also where the state was lost.
+// Promised: a range opens only when every living daemon works by a version in which it was closing; a block that still
+// is a slice is never shared; versions rise, also where the state was lost.
 import type { SlicedPhase, SlicedRange, SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import { overlaps, type Prefix } from "../../net/prefix.ts";
 
-/** One range and the NodeSlicePool's name. */
 export type RangePlace = Pick<SlicedRange, "namespace" | "network" | "range" | "pool">;
 
 export interface WantedRange extends RangePlace, Pick<SlicedRange, "floating"> {
-  /** Its definitions were never anything else, and no shared pool overlaps it. */
+  /** Its definitions were never changed, and no shared pool overlaps it. */
   readonly wasNeverShared: boolean;
 }
 
 export interface PoolBlocks extends RangePlace {
-  /** On record: on the pool; of one that is gone while slices of it are there, the safe side. Undefined: it is not cut. */
+  /** On the pool's record; for a lost pool with slices left, the safe side. Undefined: the range is not cut. */
   readonly phase: SlicedPhase | undefined;
-  /** Everything that still is somebody's slice. */
+  /** Every block that still is some node's slice. */
   readonly blocks: readonly Prefix[];
 }
 
 export interface PhaseFacts {
-  /** What daemons are told now; undefined: it is gone, or cannot be read. */
+  /** The state that daemons are told now; undefined: it is gone, or cannot be read. */
   readonly told: SlicedRanges | undefined;
   readonly wanted: readonly WantedRange[];
-  /** Of every pool that is there. */
+  /** Of every existing pool. */
   readonly pools: readonly PoolBlocks[];
-  /** The versions that daemons with a fresh Lease work by; undefined: one that has not said any. */
+  /** The versions that daemons with a fresh Lease work by; undefined: a daemon has said none. */
   readonly seen: readonly (number | undefined)[];
-  /** What the reservation ledger holds was listed after all of them had seen the version. */
+  /** The reservation ledger was listed after all daemons had seen the version. */
   readonly isListed: boolean;
 }
 
-/** `sliced`: the very value that is told if nothing changes. `needsList`: ranges wait for the reservation ledger to be listed, and for nothing else. */
+/** `sliced`: the told value if nothing changes. `needsList`: ranges wait for a list of the reservation ledger only. */
 export function nextSliced(facts: PhaseFacts) {
   const { told, seen } = facts;
   const version = told?.version ?? 0;
-  // Written from a copy that was restored: daemons work by what they saw later, and what they say of this version means nothing.
+  // Written from a restored copy: daemons work by a later version, and their word on this one means nothing.
   const isBehind = seen.some((each) => (each ?? 0) > version);
   const haveSeen = !isBehind && seen.every((each) => each !== undefined && each >= version);
   const phaseOf = phasesOf(facts);
@@ -51,7 +50,7 @@ export function nextSliced(facts: PhaseFacts) {
   const next = keys.flatMap((key) => {
     const want = wanted.get(key);
     const pool = pools.get(key);
-    // What is on record as closing, and not told yet, nobody can have seen.
+    // Nobody can have seen a closing phase that is on record and not told yet.
     const isTold = told?.ranges.some((each) => each.phase === "closing" && keyOf(each) === key) ?? false;
     const mayOpen = haveSeen && facts.isListed && isTold;
     if (want !== undefined) return [wantedEntry(phaseOf(key), want, pool, mayOpen)];
@@ -62,7 +61,7 @@ export function nextSliced(facts: PhaseFacts) {
   return { sliced: isSame ? told : after(facts, next), needsList };
 }
 
-/** What daemons are told counts; else what is on record: closing and opening were about to be told; open is looked at again unless all was lost. */
+/** The told phase counts, else the recorded: closing and opening were about to be told; open only if none is told. */
 export function phasesOf({ told, pools }: Pick<PhaseFacts, "told" | "pools">) {
   const recorded = new Map(pools.map((each) => [keyOf(each), each.phase]));
   if (told === undefined) return (key: string) => recorded.get(key);
@@ -70,7 +69,7 @@ export function phasesOf({ told, pools }: Pick<PhaseFacts, "told" | "pools">) {
   return (key: string) => entries.get(key) ?? (recorded.get(key) === "open" ? undefined : recorded.get(key));
 }
 
-/** What is on record, told again with nothing moved on: for a leader that may not do more. */
+/** The recorded phases, told again unmoved: for a leader that may not do more. */
 export function toldAgain(facts: Pick<PhaseFacts, "told" | "pools" | "seen">): SlicedRanges {
   const ranges = facts.pools.flatMap(({ phase, blocks, ...place }): SlicedRange[] =>
     phase === undefined ? [] : [{ ...place, phase, blocks: phase === "opening" ? blocks : [] }],
@@ -78,7 +77,7 @@ export function toldAgain(facts: Pick<PhaseFacts, "told" | "pools" | "seen">): S
   return after(facts, ranges);
 }
 
-/** A state that was lost begins anew, but what daemons have seen does not. */
+/** A lost state begins anew, but the versions that daemons have seen do not. */
 function after({ told, seen }: Pick<PhaseFacts, "told" | "seen">, ranges: readonly SlicedRange[]): SlicedRanges {
   const version = 1 + seen.reduce<number>((most, each) => Math.max(most, each ?? 0), told?.version ?? 0);
   return { version, ranges };
@@ -95,7 +94,7 @@ function wantedEntry(
   return { ...place, phase: isOpen ? "open" : "closing", blocks: [], floating };
 }
 
-/** Where two ranges of one network overlap, the one is a shared pool's or one that is drained. */
+/** Where two ranges of one network overlap, one belongs to a shared pool or drains. */
 export function isSharedOver(
   { namespace, network, range }: Omit<RangePlace, "pool">,
   shared: readonly Omit<RangePlace, "pool">[],

@@ -1,4 +1,4 @@
-// What each NodeSlicePool should be: the wishes of the definitions with their pools, and pools that nobody wishes any more. Pure.
+// The target of each NodeSlicePool: wishes of definitions with their pools, and pools without a wish. Pure.
 import { domainOfPool } from "../../api/pools/domain.ts";
 import { poolName } from "../../api/pools/pool-name.ts";
 import { nodeSlicePoolName } from "../../api/slices/slice-name.ts";
@@ -15,20 +15,20 @@ import { type ExistingPool, poolOf, type PoolSpec, type Refusal, type Wish, type
 export interface PoolTarget extends PoolSpec {
   /** namespace/name of the pool. */
   readonly key: string;
-  /** False: everything drains, and then the pool goes. */
+  /** False: its slices drain, and then the pool goes. */
   readonly wanted: boolean;
   readonly useful: IntervalSet;
   /** No definition of the range was ever changed. */
   readonly isOriginal: boolean;
-  /** In which its addresses are once they are shared; undefined: its slices say it. */
+  /** The domain of its addresses once they are shared; undefined: its slices say it. */
   readonly sharedDomain?: Domain;
   readonly refusal?: Omit<Refusal, "wish"> | undefined;
   readonly disagreement?: string | undefined;
-  /** Those that ask for slices. */
+  /** The definitions that ask for slices. */
   readonly definitions: readonly DefinitionObject[];
 }
 
-/** Pools that are gone while slices of them are there, or in journals: they are made again under the names that those know. */
+/** Lost pools whose slices are there, or in journals: they are made again under the names that those know. */
 export function lostPools(
   pools: readonly ExistingPool[],
   slices: Iterable<Pick<SliceObject, "pool" | "namespace" | "network" | "block" | "range">>,
@@ -43,7 +43,7 @@ export function lostPools(
   return [...lost.values()];
 }
 
-/** Key of the result: that of the target. `pools`: also those that were lost. */
+/** Key of the result: the target's. `pools`: also the lost ones. */
 export function targetsOf({ accepted, refused }: Wishes, pools: readonly ExistingPool[]): Map<string, PoolTarget> {
   const targets = new Map<string, PoolTarget>();
   const wishes = [...accepted, ...refused.map(({ wish }) => wish)];
@@ -57,14 +57,14 @@ export function targetsOf({ accepted, refused }: Wishes, pools: readonly Existin
   }
   for (const pool of pools) {
     const key = `${pool.namespace}/${pool.name}`;
-    // One of whereabouts' that no definition explains is left alone: what network it is of is not known.
+    // A pool of whereabouts' that no definition explains is left alone: its network is not known.
     if (!targets.has(key) && pool.network !== undefined)
       targets.set(key, unwishedTarget(key, { ...pool, network: pool.network }));
   }
   return targets;
 }
 
-/** Refused on grounds of who asks: no object is made for it. */
+/** Refused for its author or for the limits: no object is made for it. */
 export function isUnheard({ refusal }: Pick<PoolTarget, "refusal">): boolean {
   return refusal?.reason === "NotTrusted" || refusal?.reason === "TooMany";
 }
@@ -86,7 +86,7 @@ function unwishedTarget(key: string, pool: Omit<PoolSpec, "floatingLength">): Po
   return { key, namespace, name, network, range, sliceLength, ...nothing };
 }
 
-/** What the state says of blocks is bounded: 1,000 of 45 characters are 45 KB, of the megabyte that a ConfigMap has. */
+/** Blocks in the state are bounded: 1,000 of 45 characters are 45 KB, of the megabyte that a ConfigMap has. */
 const mostBlocks = 1000;
 
 /** The blocks, joined where they touch; the whole range where there are too many to say. */
@@ -95,12 +95,12 @@ export function joinedBlocks(blocks: readonly Prefix[], range: Prefix): Prefix[]
   return joined.length <= mostBlocks ? joined : [range];
 }
 
-/** Key of a wish -> the name of its pool: the one that is there, or a new one. No two wishes get one pool. */
+/** Key of a wish -> the name of its pool, existing or new. No two wishes get one pool. */
 export function poolNames(wishes: readonly Wish[], pools: readonly ExistingPool[]): Map<string, string> {
   const names = new Map<string, string>();
   const taken = new Set(pools.map(({ namespace, name }) => `${namespace}/${name}`));
   for (const wish of wishes) {
-    // A pool keeps its name as long as it is: journals name their domain by it.
+    // A pool keeps its name for life: journals name their domain by it.
     const there = poolOf(wish, pools);
     if (there !== undefined) names.set(wish.key, there.name);
   }
@@ -114,12 +114,12 @@ export function poolNames(wishes: readonly Wish[], pools: readonly ExistingPool[
   return names;
 }
 
-/** The one to take first. A name that no object may have is passed over. */
+/** In order of preference. A name that no object may have is passed over. */
 function newNames({ network, range, uses }: Wish): string[] {
   const { definition, index } = uses[0]!;
   const own = orNone(() => nodeSlicePoolName({ network, configuration: definition.config.name, range }));
   const withRange = own && orNone(() => poolName({ range, network: own, node: "" }));
-  // The configuration's name may be none that an object may have: then the range alone, as the fork does.
+  // The configuration's name may be invalid for an object: then the range alone, as the fork does.
   const byRange = orNone(() => poolName({ range, network: "", node: "" }));
   const further = [withRange, byRange].filter((name) => name !== undefined);
   return own !== undefined && index === 0 ? [own, ...further] : further;

@@ -1,6 +1,6 @@
-// The sliced ranges in holdfast-state, kept by the leader: reads the state, moves ranges on (phases.ts), writes it guarded.
-// Promised: nothing is written while handing out is paused; while whereabouts is active only a missing `sliced`, as it is on record.
-// A phase is on its NodeSlicePool before a daemon is told. The leader rests where the state cannot be read: it may be paused.
+// The sliced ranges in holdfast-state: the leader reads the state, moves ranges on (phases.ts), writes it guarded.
+// Promised: nothing is written while handing out is paused; while whereabouts is active only a missing `sliced`, as
+// recorded. A phase is on its pool before daemons are told. The leader rests on an unreadable state: it may be paused.
 import { networkAnnotation } from "../../api/holds/hold-marks.ts";
 import { readPoolName } from "../../api/pools/pool-name.ts";
 import { readSeen, seenAnnotation } from "../../api/slices/node-lease.ts";
@@ -31,7 +31,7 @@ export interface StateRoundOptions extends Pick<SlicesOptions, "client" | "clock
   readonly reserved: ReservedAddresses;
   readonly journals: RestoredJournals;
   readonly overview: () => Pick<Overview, "blocks" | "plan" | "refusals">;
-  /** Writes the phase on the pool of the range; it is made where it is missing. */
+  /** Writes the phase on the pool of the range; makes a missing pool. */
   readonly mark: (target: PoolTarget, phase: SlicedPhase, signal: AbortSignal) => Promise<void>;
 }
 
@@ -39,14 +39,14 @@ export interface StateGate {
   /** Empty, or in a sentence why nothing is done. */
   readonly rests: string;
   readonly isPaused: boolean;
-  /** What daemons are told; undefined: it is gone, or cannot be read. */
+  /** The state that daemons are told; undefined: it is gone, or cannot be read. */
   readonly sliced: SlicedRanges | undefined;
   readonly object?: ConfigMap | undefined;
 }
 
 type Known = Pick<PhaseFacts, "told" | "pools">;
 
-/** Versions rise by one: so many changes a restored copy is never behind. */
+/** Versions rise by one: a restored copy is never behind by so many changes. */
 const farAhead = 1_000_000;
 
 const closed: StateGate = { rests: "the state has not been read yet", isPaused: true, sliced: undefined };
@@ -59,11 +59,11 @@ export class StateRound {
   #counts = 0;
   /** In this term: every daemon is told something new once, and so says at once what it has. */
   #hasTold = false;
-  /** The state has the note of a restore, as far as this term has seen. */
+  /** The state has the note of a restore, by the last look of this term. */
   #isNoted = false;
-  /** The version of the state at which the reservation ledger was listed with every daemon having seen it. */
+  /** The version of the state that every daemon had seen when the reservation ledger was listed. */
   #listedAt = -1;
-  /** Lease -> the version that was ignored last, and said to be. */
+  /** Lease -> the version that was ignored last, with a line in the log. */
   readonly #ignored = new Map<string, number>();
 
   constructor(options: StateRoundOptions) {
@@ -85,7 +85,7 @@ export class StateRound {
     if (turn < this.#counts) return this.#gate;
     this.#counts = turn;
     const state = readState(object);
-    // The leader before has noticed it.
+    // The leader before has noticed a restore.
     if (object?.data?.[restoredKey] !== undefined) this.#options.journals.restored();
     const sliced = readSlicedRanges(object);
     return (this.#gate = { rests: restsOf(state), isPaused: state.paused !== "", sliced, object });
@@ -107,7 +107,7 @@ export class StateRound {
     if (this.#isNoted && !isNoted) journals.waived();
     this.#isNoted = isNoted;
     if (journals.isAwaiting !== isNoted) object = await this.#note(object, signal);
-    // Older than what daemons have seen: they hand out nothing by it. A newer one is told when all had the time to say what the copy has forgotten.
+    // Daemons hand out nothing by an older version. A newer one waits until all could say what the copy has forgotten.
     if (isBehind && told !== undefined && !journals.hasWaited) return false;
     if (rests !== "") {
       if (told === undefined) await this.#write(object, toldAgain(known), signal);
@@ -116,7 +116,7 @@ export class StateRound {
     const facts = { ...known, wanted: await this.#wanted(targets, known, signal) };
     let next = nextSliced({ ...facts, isListed: told !== undefined && this.#listedAt === told.version });
     if (next.needsList) {
-      // A node that is back after a silence looks at what is told after it has renewed its Lease: here its Lease is looked at after all was told.
+      // A node that is back renews its Lease, then reads the state: Leases are read here after the state was written.
       await this.#options.nodes.refresh(signal);
       const seen = this.#seen();
       if (!nextSliced({ ...facts, seen, isListed: false }).needsList) return false;
@@ -124,12 +124,12 @@ export class StateRound {
       this.#listedAt = told!.version;
       next = nextSliced({ ...facts, isListed: true });
     }
-    // Before any daemon is told: what is told can be made again from what is on record.
+    // Before any daemon is told: the state can be made again from the record.
     for (const entry of next.sliced.ranges) {
       const target = targets.find((each) => isOf(entry, each));
       if (target !== undefined) await this.#options.mark(target, entry.phase, signal);
     }
-    // Where nothing is cut nobody is asked for slices.
+    // Where nothing is cut no daemon is asked for slices.
     const isAsked = !this.#hasTold && next.sliced.ranges.length > 0;
     const isNew = next.sliced !== told || isAsked;
     if (!isNew && writeRefusals(this.#options.overview().refusals()) === (object.data?.[refusedKey] ?? "{}"))
@@ -140,7 +140,7 @@ export class StateRound {
     return true;
   }
 
-  /** A leader that begins meanwhile waits for the same nodes, and daemons need not say any more that the server was restored. */
+  /** A leader that begins meanwhile waits for the same nodes, and daemons need not tell of the restore any more. */
   async #note(object: ConfigMap, signal: AbortSignal): Promise<ConfigMap> {
     const { client, journals, clock } = this.#options;
     const { [restoredKey]: _, ...others } = object.data ?? {};
@@ -155,13 +155,13 @@ export class StateRound {
   phaseOf(target: PoolTarget): PoolPhase {
     const { sliced } = this.#gate;
     const entry = sliced?.ranges.find((each) => isOf(each, target));
-    // Only when every daemon works by this state, the part that it names is all that is taken from.
+    // Only when every daemon works by this state, no daemon takes from another floating part.
     const haveSeen = this.#seen().every((seen) => seen === sliced?.version);
     const floatingInUse = entry?.floating === undefined ? [] : [entry.floating];
     return { phase: entry?.phase, floatingInUse: haveSeen ? floatingInUse : undefined };
   }
 
-  /** What daemons with a fresh Lease have seen. A number far above what is told was never told, and would use up the numbers: it counts as silence. */
+  /** Versions that daemons with a fresh Lease saw. One far above the told would use up the numbers: it is silence. */
   #seen(): (number | undefined)[] {
     const { nodes, log } = this.#options;
     const { sliced: told } = this.#gate;
@@ -196,7 +196,7 @@ export class StateRound {
     return wanted;
   }
 
-  /** Asked of the server: a pool that a daemon has just made may not have been told yet. */
+  /** Asks the server: the informer may not have told a pool that a daemon has just made. */
   async #isShared(target: PoolTarget, pools: readonly PoolBlocks[], signal: AbortSignal): Promise<boolean> {
     const { namespace } = target;
     const opening = pools.filter(({ phase }) => phase === "opening");
@@ -208,7 +208,7 @@ export class StateRound {
       if (range === undefined) return [];
       const marked = metadata.annotations?.[networkAnnotation];
       const readings = readPoolName(metadata.name ?? "").map(({ before }) => before);
-      // A pool without a mark: of this network by any meaning of its name, or one whose name says no network.
+      // A pool without a mark: of this network by any reading of its name, or one whose name says no network.
       const named = readings.length === 0 ? [target.network] : readings;
       const networks = marked === undefined ? named : [marked];
       return networks.map((network) => ({ namespace, network, range }));

@@ -1,4 +1,4 @@
-// Objects for tests, as controller, daemons and whereabouts write them (docs/decisions/0013): for a server, or for the pure readers.
+// Objects for tests, as controller, daemons and whereabouts write them (docs/decisions/0013): for servers or readers.
 import { networkAnnotation, nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
 import type { PoolAllocation } from "../../api/pools/ip-pool.ts";
 import { poolName } from "../../api/pools/pool-name.ts";
@@ -140,7 +140,7 @@ export function leaseObject(node: string, renewedMs: number | undefined, slices:
   };
 }
 
-/** The same, whose node was declared off. */
+/** A Lease whose node was declared off. */
 export function offLease(node: string, by: string, renewedMs?: number): Lease {
   const lease = leaseObject(node, renewedMs);
   const annotations = { ...lease.metadata.annotations, [offAnnotation]: noteOn(lease, by) };

@@ -1,10 +1,10 @@
-// A leader's writes at the API server, at most a limit at once. A slow server is asked for less: watches and Leases wait behind its queues.
-// Promised: each item is tried once, also when others fail; then the first failure is thrown. Once the signal aborts nothing more is begun.
+// A leader's writes, at most a limit at once. A slow server is asked for less: watches and Leases wait in its queues.
+// Promised: each item is tried once, also when others fail; then the first failure is thrown. None begins after abort.
 
-/** Of priority and fairness a level has some tens of seats: 16 leave the most of them to others. */
+/** A level of priority and fairness has some tens of seats: 16 leave most of them to other clients. */
 const defaultLimit = 16;
 const leastLimit = 2;
-/** A write takes 5 to 20 ms where nothing waits. Slower than the second is an overload, and each such answer takes a tenth off the limit. */
+/** A write takes 5 to 20 ms at rest. Slower than `slowMs` is an overload, and takes a tenth off the limit. */
 const quickMs = 100;
 const slowMs = 300;
 const shrink = 0.9;

@@ -1,5 +1,5 @@
-// The controller's part of a node's Lease, one write for all pools: its slices with the version of each grant, why it has none of a range,
-// since when it is gone. Promised: a slice is named only when assigned in its pool's status and granted. The daemon's part is never touched.
+// The controller's part of a node's Lease, one write for all pools: slices with grant versions, why a range has none,
+// since when the node is gone. Promised: only assigned and granted slices are named; the daemon's part stays.
 import { leaseNodeAnnotation, nodeLeaseName, sliceUseKey } from "../../api/slices/node-lease.ts";
 import { slicesAnnotation, writeNodeSlices } from "../../api/slices/node-lease.ts";
 import { goneSinceAnnotation, goneSinceMs, noteOn, trimLease } from "../../cluster/fencing.ts";
@@ -16,7 +16,7 @@ import { readPool } from "./pool-object.ts";
 
 export interface LeaseWriterOptions extends Pick<SlicesOptions, "client" | "clock" | "systemNamespace"> {
   readonly caches: SliceCaches;
-  /** Every target, with why nodes have nothing of it. */
+  /** Every target, with the reason why a node has nothing of it. */
   readonly waiting: () => Iterable<{ readonly target: PoolTarget; readonly why: (node: string) => string | undefined }>;
 }
 
@@ -32,7 +32,7 @@ export async function writeLease(options: LeaseWriterOptions, facts: NodeFacts, 
     await removed(client, leases, lease, signal);
     return caches.leases.drop(lease);
   }
-  // Only its Lease knows of it any more, and whoever has been there.
+  // Only its Lease could know of such a node any more.
   if (!isPresent && slices.length === 0 && lease === undefined) return;
   const content = contentOf(options, node, slices, isGone);
   const isEmpty = Object.keys(content.grants).length === 0 && Object.keys(content.waiting).length === 0;
@@ -63,7 +63,7 @@ function contentOf(options: LeaseWriterOptions, node: string, slices: readonly S
     if (grant !== undefined && isAssigned === true) grants[keyOf(object)] = `${grant.generation}.${grant.serial}`;
   }
   const waiting: Record<string, string> = {};
-  // What is gone waits for nothing.
+  // A node that is gone waits for nothing.
   for (const { target, why } of isGone ? [] : options.waiting()) {
     const words = why(node);
     if (words !== undefined) waiting[sliceUseKey(target)] = words;

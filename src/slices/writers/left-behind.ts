@@ -1,7 +1,7 @@
-// What the mirror of a slice shows as held when the slice is taken from a node that is off goes into the reservation ledger first, owners
-// unchanged: whoever gets the block leaves it out until leak collection (src/pools/leaks/judge.ts) finds that its pod is gone.
-// Promised: where a record is refused it throws, and the slice stays its node's. Not promised: what the mirror does not show. That is why
-// the node had to be silent, and somebody had to say that it is off.
+// When a slice is taken from a node that is off, the holds of its mirror go into the reservation ledger first, owners
+// unchanged: the next node leaves them out until leak collection (src/pools/leaks/judge.ts) finds their pods gone.
+// Promised: where a record is refused it throws, and the slice stays its node's. Not promised: holds that the mirror
+// does not show. That is why the node had to be silent, and somebody had to say that it is off.
 import { parseObject } from "../../api/kind.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
 import { formatDomain } from "../../api/pools/domain.ts";
@@ -27,9 +27,9 @@ export async function recordLeft(
 ): Promise<void> {
   const { client, reserved, nowMs: now } = given;
   const pool = parseObject(ipPoolKind, object);
-  // What cannot be read is no offset, or leads out of the block: no address of it.
+  // An unreadable entry is no offset, or leads out of the block: it has no address.
   const { entries } = readAllocations(pool);
-  // Of a key with several meanings all are held: one of them is in use.
+  // Of a key with several readings all are held: one of them is in use.
   const held = entries.flatMap(({ others, ...each }) => [each, ...others.map((address) => ({ ...each, address }))]);
   if (held.length === 0) return;
   const wanted = markedDomain(pool) ?? formatDomain({ scope: "network", network });
@@ -40,7 +40,7 @@ export async function recordLeft(
     const note = { pool: `${namespace}/${name}` };
     for (let first = 0; first < held.length; first += atOnce) {
       const some = held.slice(first, first + atOnce);
-      // What is recorded for another stays taken by that record.
+      // An address that is recorded for another owner stays taken by that record.
       await Promise.all(some.map((each) => ledger.take({ ...each, domain, early: true, note }, { signal })));
     }
   } catch (error) {

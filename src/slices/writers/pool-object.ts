@@ -1,4 +1,4 @@
-// The NodeSlicePool, read and made. What whereabouts wrote is read too: entries without a node are slices that nobody has.
+// The NodeSlicePool, read and made. Of whereabouts' own pools, entries without a node are slices that nobody has.
 import { networkAnnotation } from "../../api/holds/hold-marks.ts";
 import { holdfastGroup } from "../../api/kind.ts";
 import type { StoredSlicePool } from "../../cluster/resources.ts";
@@ -15,7 +15,7 @@ const floatingSizeAnnotation = `${holdfastGroup}/floating-slice-size`;
 const phaseAnnotation = `${holdfastGroup}/phase`;
 
 export interface ReadPool extends ExistingPool {
-  /** Undefined: it is not cut, or whereabouts' work. */
+  /** Undefined: the range is not cut, or the pool is whereabouts'. */
   readonly phase?: SlicedPhase | undefined;
   readonly object: DeepReadonly<StoredSlicePool>;
   readonly allocations: readonly Allocation[];
@@ -55,7 +55,7 @@ export function poolObject(wanted: PoolSpec): StoredSlicePool {
   return { metadata, spec: { range: `${range}`, sliceSize: `/${sliceLength}` } };
 }
 
-/** The object with what the spec asks for; undefined where it has all of that. */
+/** The object with the spec; undefined where it has it. */
 export function withSpec(object: DeepReadonly<StoredSlicePool>, spec: PoolSpec): StoredSlicePool | undefined {
   const wanted = poolObject(spec);
   const read = readPool(object);

@@ -1,4 +1,4 @@
-// The status of a NodeSlicePool, from a plan: what is assigned, totals, and the conditions Ready, Agreed and Exhausted. Pure.
+// The status of a NodeSlicePool, from a plan: allocations, totals, conditions Ready, Agreed and Exhausted. Pure.
 import { countOf } from "../../api/fields.ts";
 import type { StoredSlicePool } from "../../cluster/resources.ts";
 import type { SlicedPhase } from "../../cluster/sliced-ranges.ts";
@@ -12,12 +12,12 @@ export type PoolStatus = NonNullable<StoredSlicePool["status"]>;
 export interface StatusInput {
   readonly target: PoolTarget;
   readonly plan: SlicePlan;
-  /** In the state; undefined: it is not in it. */
+  /** The phase in the state; undefined: the range is not in it. */
   readonly phase: SlicedPhase | undefined;
   readonly nowMs: number;
 }
 
-/** Others' fields and conditions stay. */
+/** Fields and conditions of other writers stay. */
 export function poolStatus(pool: ReadPool, input: StatusInput): PoolStatus {
   const { plan, nowMs } = input;
   const before = (pool.object.status ?? {}) as Partial<PoolStatus>;

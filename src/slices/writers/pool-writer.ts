@@ -1,5 +1,5 @@
-// Brings one NodeSlicePool and its slices to the plan, in the order that src/slices/plan/plan.ts asks for: removals, new objects without a grant, the
-// status, grants. Promised: a write that is refused ends the round, and the next begins from what is there then.
+// Brings one NodeSlicePool and its slices to the plan, in the order of src/slices/plan/plan.ts: removals, new objects
+// without a grant, status, grants. Promised: a refused write ends the round, and the next begins from what is there.
 import { nodeSlicePools, type StoredSlicePool } from "../../cluster/resources.ts";
 import { readSlice, type SliceObject, type SlicePlace } from "../../cluster/slice-object.ts";
 import type { SlicedPhase } from "../../cluster/sliced-ranges.ts";
@@ -28,11 +28,10 @@ export interface PoolWriterOptions {
   readonly limiter: AdaptiveLimiter;
   readonly nowMs: () => number;
   readonly nodes: (extra: Iterable<string>) => NodeFacts[];
-  /** What was planned, after it was carried out as far as it got. */
+  /** Called with the plan, after it was carried out as far as it got. */
   readonly onPlan: (target: PoolTarget, plan: SlicePlan, pool: ReadPool) => void;
 }
 
-/** What the state says of the pool's range. */
 export interface PoolPhase {
   readonly phase: SlicedPhase | undefined;
   readonly floatingInUse?: PoolFacts["floatingInUse"];
@@ -78,7 +77,7 @@ export class PoolWriter {
     return true;
   }
 
-  /** The pool is there afterwards, and its phase on record. */
+  /** Makes a missing pool, and puts its phase on record. */
   async mark(target: PoolTarget, phase: SlicedPhase, signal: AbortSignal): Promise<void> {
     const { client, caches } = this.#options;
     const there = caches.pools.get(target.key) ?? (await this.#made(target, signal))?.object;
@@ -99,7 +98,7 @@ export class PoolWriter {
       if (!isWanted && this.#slices(target.key).length === 0) return undefined;
       return this.#made(target, signal);
     }
-    // The spec of one that drains stays: there is nobody to say another.
+    // A pool that drains keeps its spec: nobody says another.
     const wanted = target.wanted ? withSpec(there, target) : undefined;
     if (wanted === undefined) return readPool(there);
     caches.pools.put(await client.update(nodeSlicePools, wanted, { signal }));
@@ -112,7 +111,7 @@ export class PoolWriter {
     try {
       caches.pools.put(await client.create(nodeSlicePools, poolObject(spec), { signal }));
     } catch (error) {
-      // The answer to an earlier try was lost, or another's: it is looked at as it is.
+      // The answer to an earlier try was lost, or another made it: the object is looked at as it is.
       if (!isApiError(error, "already-exists")) throw error;
       caches.pools.put(await client.get(nodeSlicePools, { namespace, name }, { signal }));
     }
@@ -121,7 +120,7 @@ export class PoolWriter {
 
   async #carryOut({ target, pool, slices, plan, phase }: Round, signal: AbortSignal): Promise<void> {
     const { limiter, slices: writer, nowMs } = this.#options;
-    // The plan gives back the very grant that it was given where nothing changes: of 5,000 few are looked at twice.
+    // Where nothing changes the plan gives back the very grant that it got: of 5,000 few are looked at twice.
     const before = new Map(slices.map((each) => [allocationKey(each), each.grant]));
     const changed = plan.grants.filter((each) => before.get(allocationKey(each)) !== each.grant);
     const { namespace, name, network, range, sharedDomain } = target;
@@ -130,7 +129,7 @@ export class PoolWriter {
     await limiter.each(plan.removals, (each) => writer.remove(placeOf(each), signal), signal);
     await limiter.each(changed, (each) => writer.make(placeOf(each), signal), signal);
     await this.#writeStatus(pool, poolStatus(pool, { target, plan, phase, nowMs: nowMs() }), signal);
-    // Who has sealed it does not make it again.
+    // A node that has sealed a slice does not make it again.
     const sealed = new Set(slices.filter(({ word }) => word?.sealed === true).map(allocationKey));
     const taken = plan.removals.filter((each) => !sealed.has(allocationKey(each)));
     await limiter.each(taken, (each) => writer.lookFor(placeOf(each), signal), signal);

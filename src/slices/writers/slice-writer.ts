@@ -1,5 +1,5 @@
-// Writes of slice objects: made, taken over from whereabouts, granted, removed. Promised: a grant changes, and an object goes, only as it was
-// when that was decided; the outcome of a write whose answer was lost is known before the next plan.
+// Writes of slice objects: made, taken over from whereabouts, granted, removed. Promised: a grant changes, and an
+// object goes, only as it was when that was decided; the outcome of an unanswered write is known before the next plan.
 import { grantAnnotation, sliceLabelName, type SliceGrant, writeGrant } from "../../api/slices/slice-grant.ts";
 import { ipPools, leases, type StoredPool } from "../../cluster/resources.ts";
 import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "../../cluster/slice-object.ts";
@@ -21,14 +21,14 @@ export class SliceWriter {
   /** Keys of objects whose write had no answer, by the key of their pool. */
   readonly #unsure = new Map<string, Set<ObjectKey>>();
 
-  /** `left`: keeps what a slice that is not sealed holds. */
+  /** `left`: keeps the holds of a slice that is not sealed. */
   constructor(client: KubeClient, caches: SliceCaches, left: KeepLeft) {
     this.#client = client;
     this.#left = left;
     this.#caches = caches;
   }
 
-  /** Reads what a write without an answer left of the pool's slices. */
+  /** Reads the pool's slices whose write had no answer. */
   async settle(pool: string, signal: AbortSignal): Promise<void> {
     for (const key of this.#unsure.get(pool) ?? []) {
       await this.#reread(key, signal);
@@ -52,7 +52,7 @@ export class SliceWriter {
     await this.#surely(place, key, () => this.#change(known, grant, signal));
   }
 
-  /** With what whereabouts left beside it: a Lease of the same name. One that was not seen is looked for. */
+  /** Also removes the Lease of the same name that whereabouts left. An object that was not seen is looked for. */
   async remove(place: SlicePlace, signal: AbortSignal): Promise<void> {
     const key = keyOfPlace(place);
     const known = this.#caches.slices.get(key);
@@ -69,7 +69,7 @@ export class SliceWriter {
     this.#caches.leases.drop(lease);
   }
 
-  /** Whether it is there is asked of the server: a node that was not asked may have made it again while it was taken away. */
+  /** Asks the server: a node that was not asked may have made the object again while it was taken away. */
   async lookFor(place: SlicePlace, signal: AbortSignal): Promise<void> {
     const there = await this.#get(keyOfPlace(place), signal);
     if (there !== undefined) this.#put(there);
@@ -88,7 +88,7 @@ export class SliceWriter {
     }
   }
 
-  /** One that whereabouts made: it becomes the slice, and its entries stay, for the node to read. */
+  /** An object that whereabouts made becomes the slice; its entries stay, for the node to read. */
   async #takeOver(there: StoredPool, place: SlicePlace, signal: AbortSignal): Promise<void> {
     const { resourceVersion, labels } = there.metadata;
     if (labels?.[sliceLabelName] !== undefined && readSlice(trimSlice(there)) !== undefined) {
@@ -104,7 +104,7 @@ export class SliceWriter {
     this.#put(await this.#client.patch(ipPools, parseKey(keyOf(there)), { type: "merge", body }, { signal }));
   }
 
-  /** Guarded by the object's version where the node's word counts (pieces, a generation after a seal), else by the grant: words change every second. */
+  /** Guarded by the version if the word counts (pieces, generation), else by the grant: words change every second. */
   async #change(known: DeepReadonly<StoredPool>, grant: SliceGrant, signal: AbortSignal): Promise<void> {
     const before = readSlice(known)?.grant;
     const text = writeGrant(grant);
@@ -149,7 +149,7 @@ export class SliceWriter {
     throw new StaleError(`The slice ${key} was changed meanwhile: it is looked at again.`);
   }
 
-  /** What is known of it is what the server has. */
+  /** Brings the cache to what the server has. */
   async #reread(key: ObjectKey, signal: AbortSignal): Promise<void> {
     const known = this.#caches.slices.get(key);
     const there = await this.#get(key, signal);
@@ -161,7 +161,7 @@ export class SliceWriter {
     return lookUp(this.#client, ipPools, parseKey(key), { signal });
   }
 
-  /** What is no slice is not ours to keep. */
+  /** Only slices are kept. */
   #put(object: StoredPool): void {
     if (object.metadata.labels?.[sliceLabelName] !== undefined) this.#caches.slices.put(trimSlice(object));
   }
@@ -171,7 +171,7 @@ function keyOfPlace(place: SlicePlace): ObjectKey {
   return `${place.namespace}/${sliceName(place)}`;
 }
 
-/** Its node has given up, or moved, what was held in it. */
+/** Its node has given up, or moved, all holds in it. */
 function isSealed(object: DeepReadonly<StoredPool> | undefined): boolean {
   const { word, grant } = (object && readSlice(object)) ?? {};
   return word?.sealed === true && word.generation === (grant?.generation ?? word.generation);

@@ -1,4 +1,4 @@
-// What may happen in the simulation, and a world to which it happens.
+// The events of the simulation, and a world to which they happen.
 import { IntervalSet } from "../../../net/interval-set.ts";
 import { parseBlock } from "../../../net/interval.ts";
 import { parsePrefix } from "../../../net/prefix.ts";
@@ -24,7 +24,7 @@ export const v4: readonly PoolConfig[] = [
   configOf("10.0.0.64/26", 29, "10.0.0.70-10.0.0.119"),
   configOf("10.0.0.0/26", 30, "10.0.0.1-10.0.0.62"),
 ];
-/** Four slices or two: most nodes live on what others lend. */
+/** Four slices or two: most nodes live on lent pieces. */
 export const scarce: readonly PoolConfig[] = [
   configOf("10.0.0.0/28", 30, "10.0.0.0/28"),
   configOf("10.0.0.0/28", 29, "10.0.0.1-10.0.0.14"),
@@ -36,7 +36,7 @@ export const v6: readonly PoolConfig[] = [
   configOf("fd00::/122", 124, "fd00::/122"),
 ];
 
-/** What may happen, each as often as it stands here. */
+/** Each event, as often as it stands here. */
 export type Event = (world: World, node: SimNode, pick: number, configs: readonly PoolConfig[]) => void;
 
 const leads: Event = (world, _, pick) => world.stepLeader(pick % 2);
@@ -85,7 +85,7 @@ export const trouble: readonly Event[] = [
   },
   (_, node) => (node.exists = false),
   (_, node) => (node.exists = true),
-  // It is off, and somebody says so; then it comes back.
+  // The node is off, and somebody says so; then it comes back.
   (world, node) => {
     if (node.isRunning) return;
     world.killPodsOf(node);

@@ -1,4 +1,4 @@
-// A node's journal in the simulation: what docs/decisions/0013 says of it, and nothing else. It outlives its daemon, not its disk.
+// A node's journal in the simulation: docs/decisions/0013 and nothing else. It outlives its daemon, not its disk.
 import { blocksOf, type NodeWord } from "../../../api/slices/slice-grant.ts";
 import { parseAddress } from "../../../net/address.ts";
 import { prefixesOf } from "../../../net/cover.ts";
@@ -32,7 +32,7 @@ export class SimJournal {
     this.id = id;
   }
 
-  /** What it may ever hand out by this grant, now or when it says active again. */
+  /** The addresses that it may ever hand out by this grant, now or when the grant is active again. */
   ownedBy(grant: JournalGrant): IntervalSet {
     if (grant.sealed) return new IntervalSet();
     const gone = grant.gives === undefined ? grant.without : [...grant.without, grant.gives.block];
@@ -49,7 +49,7 @@ export class SimJournal {
     return [...this.holds.keys()].filter((each) => contains(block, parseAddress(each)));
   }
 
-  /** Takes up what the object says. What another journal of this node said last on it is taken over: it may have been acted on. */
+  /** Takes up the object's grant, and the last word of another journal of this node: somebody may have acted on it. */
   read(key: string, object: StoredSlice): void {
     const { grant, word, block } = object;
     if (grant === undefined) return;

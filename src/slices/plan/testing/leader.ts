@@ -1,4 +1,4 @@
-// The controller in the simulation: reads, plans, and writes one thing at a time. A cycle may stop for good, or for long, at any yield.
+// The controller in the simulation: reads, plans, writes one thing at a time. A cycle may stop, or sleep, at any yield.
 import { parseBlock } from "../../../net/interval.ts";
 import { keyOf } from "../entry.ts";
 import type { NodeFacts, PoolFacts, SlicePlan } from "../facts.ts";
@@ -17,7 +17,7 @@ export interface LeaderView {
 /** Objects and then the status, then the grants; `status-first` is the order that a sleeping leader breaks. */
 export type WriteOrder = "objects-first" | "status-first";
 
-/** One look and what follows from it. Ends early where a write is refused. */
+/** One look and its writes. Ends early where a write is refused. */
 export function* cycleOf(view: LeaderView, order: WriteOrder): Generator<void, void> {
   const { store } = view;
   const config = view.config();

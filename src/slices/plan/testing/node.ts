@@ -1,4 +1,4 @@
-// A node of the simulation: its Node object, its disk, its daemon, the network to it. What it does to the API is what the keeper does.
+// A node of the simulation: Node object, disk, daemon, network. It writes to the API what the agent writes.
 import { IntervalSet } from "../../../net/interval-set.ts";
 import type { Prefix } from "../../../net/prefix.ts";
 import type { NodeFacts } from "../facts.ts";
@@ -41,7 +41,7 @@ export class SimNode {
     };
   }
 
-  /** Comes up. With the API server there it compares, and leaves a mark on each object, so that who saw it before is refused. */
+  /** Comes up. If the API server is there it compares, and marks each object: whoever read it before is refused. */
   start(store: Store): void {
     this.isRunning = true;
     if (!this.isReachable) return;
@@ -60,7 +60,7 @@ export class SimNode {
     this.start(store);
   }
 
-  /** What the API does not show as it is in the journal is not handed out of any more. */
+  /** Hands nothing more out of a slice that the API does not show as the journal has it. */
   compare(store: Store): void {
     for (const [key, grant] of this.journal.grants) {
       const object = store.slices.get(key);

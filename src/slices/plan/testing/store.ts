@@ -1,5 +1,5 @@
-// The API server of the simulation: one status, the slice objects, the reservations. Every write of an object has a version, and a
-// guarded write is refused where the version is another.
+// The API server of the simulation: one status, the slice objects, the reservations. Every write of an object has a
+// version, and a guarded write is refused at another version.
 import type { NodeWord, SliceGrant } from "../../../api/slices/slice-grant.ts";
 import type { Prefix } from "../../../net/prefix.ts";
 import { keyOf } from "../entry.ts";
@@ -38,7 +38,7 @@ export class Store {
     return this.#version;
   }
 
-  /** False: refused, it exists. */
+  /** Undefined: refused, it exists. */
   create(at: Allocation): number | undefined {
     if (this.slices.has(keyOf(at))) return undefined;
     this.slices.set(keyOf(at), { node: at.node, block: at.block, version: ++this.#version, mirror: new Map() });

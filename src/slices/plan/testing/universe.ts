@@ -1,4 +1,4 @@
-// Small sets of addresses, one by one: what the simulation counts with.
+// Small sets of addresses, one by one, for the simulation's counts.
 import { next } from "../../../net/address.ts";
 import { compare } from "../../../net/address.ts";
 import type { Interval } from "../../../net/interval.ts";

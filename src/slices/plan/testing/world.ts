@@ -1,4 +1,4 @@
-// The simulated cluster: nodes, pods, two leaders, and what must be true after every step.
+// The simulated cluster: nodes, pods, two leaders, and the rules that hold after every step.
 import { parseAddress } from "../../../net/address.ts";
 import { common, IntervalSet } from "../../../net/interval-set.ts";
 import { intervalOf } from "../../../net/interval.ts";
@@ -23,7 +23,7 @@ interface Pod {
 export class World {
   readonly store = new Store();
   readonly nodes: SimNode[] = [];
-  /** pod -> where it runs, and its address; only those that live */
+  /** Living pod -> where it runs, and its address. */
   readonly pods = new Map<string, Pod>();
   config: PoolConfig;
   readonly #order: WriteOrder;
@@ -68,7 +68,7 @@ export class World {
     this.serve(node);
   }
 
-  /** Gives addresses to the pods that wait, as far as they go: the highest free one, so that slices fill from different ends. */
+  /** Gives free addresses to waiting pods, the highest first, so that slices fill from different ends. */
   serve(node: SimNode): void {
     const free = node.freeOf(this.config.useful);
     while (node.waiting.length > 0) {
@@ -106,7 +106,7 @@ export class World {
     node.waiting.length = 0;
   }
 
-  /** What dead pods left behind. */
+  /** Frees the addresses of dead pods. */
   collect(): void {
     for (const { journal, isReachable } of this.nodes) {
       if (!isReachable) continue;
@@ -115,7 +115,7 @@ export class World {
     for (const [address, pod] of this.store.reservations) if (!this.pods.has(pod)) this.store.unreserve(address);
   }
 
-  /** Everything works again, and goes on until nothing changes any more. */
+  /** Everything works again, until nothing changes any more. */
   settle(): void {
     for (const node of this.nodes) {
       Object.assign(node, { exists: true, isPartitioned: false, isFenced: false });
@@ -146,7 +146,7 @@ export class World {
     return `${this.store.version} ${held.join("|")}`;
   }
 
-  /** Throws where an address is two journals', two pods', or a living pod's and nobody's. */
+  /** Throws where an address is in two journals, of two pods, or of a living pod and in no record. */
   check(): void {
     this.#checkBlocks();
     this.#checkPods();
@@ -187,7 +187,7 @@ export class World {
     }
   }
 
-  /** The addresses that pods could have and none has: nobody's while somebody waits. */
+  /** The addresses that pods could have and none has: none while a pod waits. */
   unused(): string[] {
     const { range, useful } = this.config;
     const floating = this.store.status.allocations.filter(({ node }) => node === "floating.holdfast.io");
