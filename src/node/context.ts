@@ -1,5 +1,5 @@
-// What the outside world is to the node daemon (bin/node.ts gives the real one, tests their own), and what its commands
-// work with: put together once, in daemon.ts.
+// The outside world of the node daemon (bin/node.ts gives the real one, tests their own), and the parts that its
+// commands work with: put together once, in daemon.ts.
 import type { Socket } from "node:net";
 
 import type { IsolationRule } from "../cni/selection.ts";
@@ -31,24 +31,23 @@ import type { SliceFacade } from "./slices/slice-facade.ts";
 
 export type Probe = (request: ProbeRequest) => Promise<ProbeAnswer>;
 
-/** An event of an object. */
 export type Tell = EventRecorder["record"];
 
 export interface DaemonOptions {
-  /** Its calls are observed by who made it: `onCall` of NodeMetrics. */
+  /** The maker observes its calls: `onCall` of NodeMetrics. */
   readonly client: KubeClient;
   readonly node: string;
   readonly systemNamespace: string;
   readonly socket: string;
-  /** Folder of what must survive a restart. */
+  /** Folder of the state that must survive a restart. */
   readonly state: string;
   readonly isolation: IsolationRule;
   readonly cooldownMs: number;
   /** How long this node hands out of its slices without hearing from the API server. Default: 12 hours. */
   readonly sliceAuthorityMs?: number;
-  /** How long nothing is handed out of shared ranges after the API server was restored from an older copy (holds/server-history.ts). */
+  /** How long shared ranges rest after the API server was restored from an older copy (holds/server-history.ts). */
   readonly restoreSettleMs?: number;
-  /** How long an ADD waits for the claim that is about to be made. Default: 25 s. */
+  /** How long an ADD waits for a claim that is about to be made. Default: 25 s. */
   readonly claimWaitMs?: number;
   readonly health?: { readonly host?: string; readonly port?: number };
   readonly metrics: NodeMetrics;
@@ -78,20 +77,20 @@ export interface DaemonContext
   readonly pods: Pods;
   readonly held: HoldIndex;
   readonly sliced: SliceFacade;
-  /** What the ledger says now; undefined: nobody holds it. */
+  /** The ledger's hold now; undefined: nobody holds the address. */
   readonly holdAt: FenceFacts["hold"];
   readonly attachments: Attachments;
   readonly intents: Intents;
   readonly sandboxes: Pick<Sandboxes, "identify" | "remember" | "forget">;
   readonly spool: Pick<Spool, "settled">;
-  /** Attachments of which nothing is held for certain: runtimes delete a sandbox several times. Key: AttachmentKey. */
+  /** Attachments that surely hold nothing: runtimes delete a sandbox several times. Key: AttachmentKey. */
   readonly gone: Recent<true>;
   readonly sources: TakeParts;
   readonly releases: Releases;
   readonly claims: ClaimContext;
   readonly quota: Quota;
   readonly tell: Tell;
-  /** Whether what this node holds is known, and releases may be written: otherwise they are only recorded. */
+  /** Whether this node's holds are known, and releases may be written: otherwise they are only recorded. */
   readonly mayRelease: () => boolean;
   readonly conflicts: () => number;
   readonly wake: () => void;

@@ -1,5 +1,5 @@
 // The node daemon, put together from its parts; bin/node.ts gives it the outside world. It serves DEL from its first
-// moment: a release that cannot be done is recorded. ADD waits until what this node holds is known.
+// moment: a release that cannot be done is recorded. ADD waits until this node's holds are known.
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
@@ -49,9 +49,9 @@ import { sliceHolder } from "./slices/grant/lost-slice.ts";
 import { seenVersionIn } from "./slices/seen-version.ts";
 import { assembleSlices, sliceFolder } from "./slices/slice-assembly.ts";
 
-/** A gone attachment is forgotten when so many newer ones came: a node tears down some sandboxes a second at most. */
+/** A gone attachment is forgotten after so many newer ones: a node tears down some sandboxes a second at most. */
 const maxGone = 4096;
-/** Requests in work are given so long when the daemon is told to stop; the kubelet waits 30 s before it kills. */
+/** Time for requests in work when the daemon is told to stop; the kubelet waits 30 s before it kills. */
 const drainMs = 20_000;
 
 export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Promise<void> {
@@ -123,7 +123,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     informer: stateInformer,
     seen: seenVersionIn(sliceFolder(folder), log),
     onChange: () => {
-      // While it lasts nothing is given and nothing freed; what was moved meanwhile is read when it is over.
+      // A pause gives nothing and frees nothing; holds that were moved meanwhile are read when it is over.
       if (state.paused !== "") return;
       own.forget();
       poolResolver.forget();
@@ -173,7 +173,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     poolResolver,
     history,
     onConflict: metrics.conflict,
-    // Also for who was on the way.
+    // Also for requests under way.
     paused: () => state.paused || (slices.agent.isWaitedFor ? "" : notWaitedFor),
   };
   const { sliced, source } = slices;

@@ -1,5 +1,5 @@
-// What the daemon does by itself: learns what the node holds and looks at it again, counts the daemons there are, and renews
-// pictures that are in use. What fails waits as long as the API server asks for, and longer each time (retry-pause.ts).
+// The daemon's own chores: learns this node's holds and looks at them again, counts the daemons, renews pictures in
+// use. A failed chore waits as long as the API server asks for, and longer each time (retry-pause.ts).
 import { deadline, sleep } from "../kube/clock.ts";
 import type { DaemonOptions } from "./context.ts";
 import type { HoldLoader } from "./holds/hold-loader.ts";
@@ -20,7 +20,7 @@ export interface UpkeepOptions extends Pick<DaemonOptions, "client" | "clock" | 
 
 const tickMs = 2000;
 const countEveryMs = 600_000;
-/** Between two looks for deleted holds. A list makes the API server look at every hold: all daemons together list twice a second. */
+/** Between two looks for deleted holds. A list makes the server look at every hold: all daemons list twice a second. */
 const lookMs = { least: 300_000, perDaemon: 500, inConflict: 60_000 };
 /** After the connection was lost, and nobody waits for it: ten a second. */
 const soonMs = { least: 10_000, perDaemon: 100 };

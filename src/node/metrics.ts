@@ -1,4 +1,4 @@
-// What the daemon measures of itself, for Prometheus: docs/node.md has a line for each.
+// The daemon's measures of itself, for Prometheus: docs/node.md has a line for each.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 import type { CallReport } from "../kube/call.ts";
@@ -82,7 +82,7 @@ export class NodeMetrics {
     );
   }
 
-  /** Gauges that are read when somebody looks. */
+  /** Gauges that are read at each scrape. */
   watch({ intents, held, server, reassert, poolResolver, agent }: Watched): void {
     const gauge = (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => void) => {
       this.#registry.removeSingleMetric(name); // of a daemon that ran before in this process

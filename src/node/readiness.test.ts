@@ -1,4 +1,4 @@
-// What a runtime is told while the daemon cannot give addresses: the thing that is missing, not another.
+// What a runtime is told while the daemon cannot give addresses: the very thing that is missing.
 import { expect, it } from "vitest";
 
 import { ManualClock } from "../kube/manual-clock.ts";

@@ -1,4 +1,4 @@
-// Whether an address can be given now: what this node holds is known, the cluster's state is known, nobody paused handing out.
+// Whether an address can be given now: this node's holds and the cluster's state are known, nobody paused handing out.
 import { readSlicedRanges } from "../cluster/sliced-ranges.ts";
 import { fetchState, stateName } from "../cluster/state.ts";
 import { deadline, sleep } from "../kube/clock.ts";
@@ -27,7 +27,7 @@ const lookMs = 50;
 
 export class Readiness {
   readonly #options: ReadinessOptions;
-  /** At which return of the node what it follows was found to be what the server has. */
+  /** At which return of the node its followed state was found to be the server's. */
   #confirmed = 0;
 
   constructor(options: ReadinessOptions) {
@@ -44,7 +44,7 @@ export class Readiness {
     const { history } = this.#options;
     await history.assure(signal);
     await this.assertKnown(signal);
-    // What was just listed may be what tells of a restore.
+    // The list itself may tell of a restore.
     history.assertSettled();
     const { paused } = this.#options.state;
     if (paused !== "")
@@ -53,7 +53,7 @@ export class Readiness {
     if (this.#options.presence.returns !== this.#confirmed) await this.#assertCurrent(signal);
   }
 
-  /** One that has just started, or is back, renews its Lease at once. */
+  /** A node that has just started, or is back, renews its Lease at once. */
   async #assertWaitedFor(signal: AbortSignal): Promise<void> {
     const { clock, presence } = this.#options;
     const endMs = clock.monotonicMs() + patienceMs;
@@ -62,14 +62,14 @@ export class Readiness {
   }
 
   /**
-   * Nobody waited for a node that was cut off: others may have slices of a range by now that it knows as shared. What the server
-   * says after the Lease was renewed is new enough: whoever cuts a range looks at all Leases after everybody was told.
+   * Nobody waited for a node that was cut off: a range that it knows as shared may have slices by now. The state after
+   * the Lease's renewal is new enough: a leader that cuts a range looks at all Leases after everybody was told.
    */
   async #assertCurrent(signal: AbortSignal): Promise<void> {
     const { client, state, systemNamespace: namespace, presence } = this.#options;
     const { returns } = presence;
     const told = readSlicedRanges(await fetchState(client, { namespace, signal }));
-    // What nobody knows nobody hands out by.
+    // Nobody hands out by a state that is not known.
     if (told === undefined && state.sliced.unknown !== "") return;
     const what = `this node has not followed yet which ranges were cut into slices (ConfigMap ${stateName}) while it was silent`;
     if (told === undefined || told.version > state.sliced.version)
@@ -77,7 +77,7 @@ export class Readiness {
     this.#confirmed = returns;
   }
 
-  /** Throws CniError (11) where what this node holds cannot be known now. Costs nothing once it is known. */
+  /** Throws CniError (11) where this node's holds cannot be known now. Costs nothing once they are known. */
   async assertKnown(signal: AbortSignal): Promise<void> {
     const { own, state, clock } = this.#options;
     if (own.isKnown && state.hasSynced) return;

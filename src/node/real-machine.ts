@@ -1,4 +1,4 @@
-// The machine that a daemon runs on: its clock, its disk, its kernel. Tests put their own in the place of what they want to hold in their hand.
+// The machine that a daemon runs on: its clock, disk and kernel. Tests replace the parts that they want to control.
 import { flatFileFolders } from "../cni/config/merge.ts";
 import { realClock } from "../kube/clock.ts";
 import type { DaemonOptions } from "./context.ts";

@@ -1,5 +1,5 @@
-// When the API server may be asked again after it has failed: after what it asked for (Retry-After), and never sooner than a growing pause, each
-// drawn at random, so that thousands of daemons that a restart or an overload has put out of step with each other stay so.
+// When a failed API server may be asked again: after what it asked for (Retry-After), never before a growing pause. It
+// is drawn at random: thousands of daemons that a restart or an overload put out of step with each other stay so.
 import { type Clock, sleep } from "../kube/clock.ts";
 import { retryAfterOf } from "../kube/errors.ts";
 import { Backoff } from "../kube/queue/backoff.ts";
@@ -24,7 +24,7 @@ export class RetryPause {
     return this.#fromMs - this.#clock.monotonicMs();
   }
 
-  /** It is known to answer again: nobody need wait. */
+  /** The server is known to answer again: nobody need wait. */
   end(): void {
     this.#fromMs = Number.NEGATIVE_INFINITY;
   }

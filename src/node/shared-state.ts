@@ -1,5 +1,5 @@
-// What the leader tells every daemon (ConfigMap holdfast-state). What is not told is not known, and nothing is handed out of shared
-// ranges before it is; what is given back meanwhile goes by the last word, and by the careful one where there was none.
+// The leader's word to every daemon (ConfigMap holdfast-state). Nothing is handed out of shared ranges before it is
+// known; releases meanwhile go by the last word, and by the careful one where there was none.
 import { sliceUseKey } from "../api/slices/node-lease.ts";
 import { type ClaimsState, readClaimsState } from "../cluster/claims-state.ts";
 import { inForce, poolNamespaceKey, poolNamespaceOf, readWord } from "../cluster/coexistence-word.ts";
@@ -12,13 +12,13 @@ import type { SeenVersion } from "./slices/seen-version.ts";
 
 export interface SharedStateOptions extends Pick<DaemonOptions, "systemNamespace" | "log"> {
   readonly informer: Pick<Informer<ConfigMap>, "cache" | "hasSynced" | "synced" | "handle">;
-  /** The newest version of the sliced ranges that this node has seen, and where pools were by it, on its disk. */
+  /** The newest version of the sliced ranges that this node has seen, and the place of pools by it, on its disk. */
   readonly seen: SeenVersion;
   readonly onChange: () => void;
 }
 
 export interface SlicedKnowledge extends SlicedRanges {
-  /** Empty; or in a sentence why what the leader tells is not known. Then `version` is the newest that was ever seen, with no ranges. */
+  /** Empty, or why the leader's word is not known: then `version` is the newest ever seen, without ranges. */
   readonly unknown: string;
 }
 
@@ -26,7 +26,7 @@ export class SharedState {
   readonly #options: SharedStateOptions;
   #coexistence = true;
   #read: { readonly object: ConfigMap | undefined; readonly sliced: SlicedKnowledge } | undefined;
-  /** What whoever asks has been told. */
+  /** The word that callers have been told. */
   #told: string;
 
   constructor(options: SharedStateOptions) {
@@ -43,7 +43,7 @@ export class SharedState {
     return this.#options.informer.synced(signal);
   }
 
-  /** The last one that was believed, also of the process before: what is not believed moves no pool. */
+  /** The last one that was believed, also by the process before: a word that is not believed moves no pool. */
   get poolNamespace(): string {
     this.#knowledge();
     return this.#options.seen.place ?? this.#options.systemNamespace;
@@ -60,8 +60,8 @@ export class SharedState {
   }
 
   /**
-   * The ranges that are cut into slices. What is gone, cannot be read, or is older than what this node has ever seen is
-   * not believed: addresses of slices would be shared until the leader has written it again.
+   * The ranges that are cut into slices. A state that is gone, unreadable, or older than what this node has ever seen
+   * is not believed: addresses of slices would be shared until the leader has written it again.
    */
   get sliced(): SlicedKnowledge {
     const { seen } = this.#options;
@@ -96,8 +96,8 @@ export class SharedState {
   }
 
   /**
-   * Empty, or why the place of the pools is not believed: a second one would be a second ledger. Another than this node acted by
-   * needs a newer version; and a missing one (a slip of the hand, a restore of before the move) is no word after one that was said.
+   * Empty, or why the place of the pools is not believed: a second place would be a second ledger. A place that this
+   * node did not act by needs a newer version; a missing one (a slip, a restore of before the move) revokes none.
    */
   #strayPlace(object: ConfigMap | undefined, version: number): string {
     const { seen, systemNamespace } = this.#options;
@@ -112,12 +112,12 @@ export class SharedState {
     return `says that pools are in the namespace ${place}, and by the same version of the sliced ranges they were in ${seen.place}`;
   }
 
-  /** Since when the leader waits for all nodes to say what they have; undefined: it does not. */
+  /** Since when the leader waits for the word of all nodes; undefined: it does not. */
   get restoreNote(): string | undefined {
     return this.#object()?.data?.[restoredKey];
   }
 
-  /** In a sentence why a range gets no slices; undefined: it is not said. */
+  /** In a sentence why a range gets no slices; undefined: no reason is said. */
   refusalOf(use: Parameters<typeof sliceUseKey>[0]): string | undefined {
     return readRefusal(this.#object(), sliceUseKey(use));
   }
@@ -136,7 +136,7 @@ export class SharedState {
     return `pools are in the namespace ${poolNamespace}, where whereabouts kept them: install Holdfast there for persistent addresses (docs/install.md).`;
   }
 
-  /** Empty, or in a sentence why nothing is handed out of slices. While the API server has not told, nothing speaks against it. */
+  /** Empty, or in a sentence why nothing is handed out of slices. An API server that has not told is no obstacle. */
   get sliceObstacle(): string {
     if (!this.hasSynced) return "";
     const { paused } = this;
@@ -145,13 +145,13 @@ export class SharedState {
     return "whereabouts is active in this cluster, and its own controller may give the same slices to others: remove it (docs/node-slices.md), and it goes on by itself.";
   }
 
-  /** Compared by what matters, so that a rewritten object without a change costs nothing. */
+  /** Compared by the parts that matter, so that a rewritten object without a change costs nothing. */
   #compare(): void {
     const told = this.#words();
     if (told === this.#told) return;
     this.#told = told;
     this.#options.log.info("state of the cluster", { coexistence: this.coexistence, paused: this.paused });
-    // Before that nobody has asked: ADD and DEL wait for it.
+    // Nobody has asked before that: ADD and DEL wait for it.
     if (this.hasSynced) this.#options.onChange();
   }
 

@@ -1,5 +1,5 @@
-// Work that many wait for and one does: it ends early only when all of those who wait are called off. What fails is
-// forgotten, so that the next who asks tries again.
+// Work that many callers wait for and one does: it ends early only when all of them are called off. A failure is
+// forgotten, so that the next caller tries again.
 import { orAborted } from "../kube/abort.ts";
 
 interface Job<T> {
@@ -46,7 +46,7 @@ export class SingleFlight<T> {
       if (!isKept) this.#drop(key, job);
     };
     this.#jobs.set(key, job);
-    // Those who wait are told of a failure; here it is only forgotten.
+    // Callers are told of a failure; here it is only forgotten.
     void job.promise.then(
       () => end(this.#keep),
       () => end(false),

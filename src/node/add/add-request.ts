@@ -1,4 +1,4 @@
-// From one ADD to what it asks for: the pod, the owner, the network selection, the namespace of the pools. Reads the pod, no more.
+// From one ADD to its wishes: pod, owner, network selection, namespace of the pools. It reads the pod, no more.
 import { holdfastGroup } from "../../api/kind.ts";
 import type { IpamConfig } from "../../cni/config/ipam-config.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
@@ -21,11 +21,11 @@ export interface Asking {
   readonly shares: readonly Share[];
   readonly statics: readonly StaticRequest[];
   readonly owner: PodOwner;
-  /** What keeps the holds after the pod: `statefulset/web`. */
+  /** The object that keeps the holds after the pod: `statefulset/web`. */
   readonly keeper?: string;
-  /** What holds the addresses in place of the pod. */
+  /** The claim that holds the addresses in place of the pod. */
   readonly claim?: ClaimUse;
-  /** Others may have written a hold of this owner. */
+  /** Another writer may have written a hold of this owner. */
   readonly lookFirst: boolean;
   readonly warnings: readonly string[];
 }
@@ -37,11 +37,11 @@ export interface AskingInput extends Pick<DaemonContext, "nodeName" | "poolNames
   readonly pod: PodFacts | undefined;
   readonly sliced: SlicedMap;
   readonly claim?: ClaimUse | undefined;
-  /** CHECK: it has its addresses, and the ledger says which. */
+  /** CHECK: the pod has its addresses, and the ledger says which. */
   readonly isGiven?: boolean;
 }
 
-/** Throws CniError: 4 without an owner, 7 for what is configured wrongly, 101 for a network of another tenant. */
+/** Throws CniError: 4 without an owner, 7 for a wrong configuration, 101 for a network of another tenant. */
 export function askingOf(input: AskingInput): Asking {
   const { invocation, loaded, pod, claim } = input;
   const { config, network } = loaded;
@@ -74,13 +74,13 @@ export function askingOf(input: AskingInput): Asking {
     owner,
     ...(keeper !== undefined && { keeper }),
     ...(claim !== undefined && { claim }),
-    // A pod that has been on the network before may be whereabouts' work; new pods have no status yet.
+    // A pod that has been on the network before may have an address of whereabouts; new pods have no status yet.
     lookFirst: claim === undefined && (keeper !== undefined || pod?.annotations[statusAnnotation] !== undefined),
     warnings: [...loaded.warnings, ...invocation.args.warnings, ...statics.warnings].map(({ message }) => message),
   };
 }
 
-/** With `pool_namespace: nad` the pools are where the pod's selection says; without a definition, where all others are. */
+/** With `pool_namespace: nad` pools are where the pod's selection says; without a definition, where all others are. */
 function poolNamespaceOf(
   { config, network: { name } }: LoadedConfig,
   common: string,
@@ -98,7 +98,7 @@ function poolNamespaceOf(
   );
 }
 
-/** By UID; by name alone where no UID stays the same: a StatefulSet's pod with a sticky address, a kubelet's own pod, podman. */
+/** By UID; by name where no UID lasts: a StatefulSet's pod with a sticky address, a kubelet's own pod, podman. */
 function ownerFor(
   invocation: AttachmentInvocation,
   pod: PodFacts | undefined,

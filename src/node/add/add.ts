@@ -1,6 +1,6 @@
-// ADD: all ranges or none, one write each where nothing else is in the way. Promised: the same owner gets the same answer,
-// and a new sandbox takes the holds over. A failed ADD gives back what it has newly taken, and keeps what was held before.
-// Where the outcome of a write is not known, an intent is on the disk before the error is answered.
+// ADD: all ranges or none, one write each in the usual case. Promised: the same owner gets the same answer, and a new
+// sandbox takes the holds over. A failed ADD gives back its new holds, and keeps those from before. Where the outcome
+// of a write is not known, an intent is on the disk before the error is answered.
 import { allocationReasons } from "../../api/claims/claim-marks.ts";
 import { isSliceDomain } from "../../api/pools/domain.ts";
 import { answerOf } from "../../cni/answer.ts";
@@ -31,7 +31,7 @@ export interface Addition {
   readonly asking: Asking;
   readonly pod: PodFacts | undefined;
   readonly look: SlicedLook;
-  /** Of the sandbox's namespace; a stat beside the commit instead of after it. */
+  /** Id of the sandbox's namespace; a stat beside the commit instead of after it. */
   readonly netnsId: Promise<string>;
   readonly signal: AbortSignal;
 }
@@ -44,7 +44,7 @@ export async function add(
 ): Promise<JsonObject> {
   const loaded = await parts.configs.load(text);
   return parts.attachments.add(invocation, signal, async (own) => {
-    // What comes from this node's slices alone needs no API server.
+    // Addresses of this node's slices alone need no API server.
     const isLocal = parts.sliced.isWhole(loaded.config);
     if (!isLocal) {
       await parts.assertReady(own);
@@ -73,7 +73,7 @@ function understood(input: AskingInput, parts: DaemonContext): Asking {
     return askingOf(input);
   } catch (error) {
     if (error instanceof CniError && claim !== undefined) {
-      // What may not be asked for is out of what the network hands out; the rest cannot be read.
+      // A refused request is outside of what the network hands out; any other cannot be read.
       const reason = error.code === errorCodes.refused ? allocationReasons.outOfRange : allocationReasons.other;
       tellClaim(parts, claim.claim, claim.user.name, { reason, message: error.message });
     }
@@ -105,7 +105,7 @@ function tellWarned(
 async function run(addition: Addition): Promise<JsonObject> {
   const { parts, invocation, loaded, asking, signal } = addition;
   const { namespace } = asking.owner;
-  // A promise to release this very sandbox is void from here on; it comes back if the ADD fails.
+  // An intent to release this very sandbox is void from here on; it comes back if the ADD fails.
   const withdrawn = parts.intents.get(invocation);
   if (withdrawn !== undefined) await parts.intents.remove(invocation);
   parts.gone.delete(attachmentKey(invocation));
@@ -119,7 +119,7 @@ async function run(addition: Addition): Promise<JsonObject> {
       parts.gone.set(attachmentKey(invocation), true);
       return formatResult(result, loaded.config.cniVersion);
     }
-    // A quota counts objects of the API; what comes from slices has none.
+    // A quota counts objects of the API; addresses of slices have none.
     const isCounted = asking.shares.some(({ slice }) => slice === undefined);
     const limit = isCounted ? await parts.quota.limitOf(namespace, signal) : undefined;
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, wanted(addition), signal);
@@ -128,7 +128,7 @@ async function run(addition: Addition): Promise<JsonObject> {
     const first = failures.find((reason) => reason instanceof CniError) ?? failures[0];
     if (first !== undefined) throw first;
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, 0, signal);
-    // What was just written may be what tells of a restore; slices go on.
+    // The write itself may tell of a restore; slices go on.
     if (isCounted) parts.assertSettled();
     await remember(addition, taken);
     return answer(addition, taken);
@@ -138,7 +138,7 @@ async function run(addition: Addition): Promise<JsonObject> {
   }
 }
 
-/** Shares whose owner holds nothing yet, as far as this node knows; who looks first may hold it from elsewhere. */
+/** Shares whose owner holds nothing yet, by this node's knowledge; an owner that looks first may hold elsewhere. */
 function wanted({ parts, asking }: Addition): number {
   if (asking.lookFirst) return 0;
   const keys = new Set(asking.shares.map(({ owner }) => ownerKey(owner)));
@@ -153,7 +153,7 @@ async function takeAll(addition: Addition) {
   const { asking, look } = addition;
   const works = asking.shares.map((share) => takeProbed(addition, share));
   const shared = works.filter((_, index) => asking.shares[index]!.slice === undefined);
-  // Who waits for a slice must not keep the leader waiting for its word: it would wait for itself.
+  // A share that waits for a slice must not keep the leader waiting for its word: it would wait for itself.
   const over = Promise.allSettled(shared).then(() => look[Symbol.dispose]());
   const ends = await Promise.allSettled(works);
   await over;

@@ -1,5 +1,5 @@
-// Where the address of one share of an ADD comes from: a range that all nodes share (shared-source.ts), or this node's slices (sliced-source.ts).
-// take.ts takes from either in the same way. A source is made for one share of one ADD.
+// Where the address of one share comes from: a range that all nodes share (shared-source.ts), or this node's slices
+// (sliced-source.ts). take.ts takes from either in the same way. A source is made for one share of one ADD.
 import { isSliceDomain } from "../../api/pools/domain.ts";
 import type { Refused } from "../../ipam/acquire.ts";
 import { type Domain, type Hold, type Ledger, LedgerError, type TakeOutcome } from "../../ipam/ledger.ts";
@@ -14,11 +14,11 @@ export interface TakeOrder {
   readonly share: Share;
   readonly network: string;
   readonly keeper?: string | undefined;
-  /** Of a claim: what its hold says from its first moment on. */
+  /** The claim that its hold names from the first moment on. */
   readonly claim?: Pick<ClaimUse, "identity" | "user" | "mac"> | undefined;
   /** The owner may hold an address that this node did not write: ask before deciding. */
   readonly lookFirst: boolean;
-  /** What was written to a shared range may still arrive. */
+  /** A write to a shared range may still arrive. */
   readonly onLost: () => void;
   readonly signal: AbortSignal;
 }
@@ -33,11 +33,11 @@ export interface Taken {
 }
 
 export interface AddressSource {
-  /** What the owner has already, from elsewhere: it stays with it. */
+  /** The owner's address from elsewhere: it stays. */
   kept?(): Promise<Taken | undefined>;
   /** Undefined where there is nothing to take from yet. */
   open(): Promise<OpenSource | undefined>;
-  /** Waits for what may change the refusal; throws CniError where it stands. Undefined: there was nothing to take from. */
+  /** Waits for a change of the refusal; throws CniError where it stands. Undefined: there was nothing to take from. */
   refused(refusal: Refused | undefined): Promise<void>;
 }
 
@@ -54,17 +54,17 @@ export interface OpenSource extends Disposable {
   /** Asked before every write. Throws LedgerError (unavailable) where nothing may be taken any more. */
   mayTake(): void;
   told(outcome: TakeOutcome, address: Address): void;
-  /** After a conflict: tells the pool what else is taken, where that costs little. */
+  /** After a conflict: tells the pool of further taken addresses, where that costs little. */
   readonly lookAgain?: () => Promise<void>;
-  /** It is committed: what this node knows follows. */
+  /** After the commit: this node's knowledge follows. */
   record(hold: Hold): void;
   failed(isUncertain: boolean): void;
 }
 
-/** Where a hold may have been written. Of a claim nobody takes it back: its next ADD finds it. */
+/** Where a hold may have been written. A claim's is not taken back: its next ADD finds it. */
 export type TakeTarget = Omit<IntentTarget, "owner"> & { readonly owner: ShareOwner };
 
-/** A hold may have been written for this owner in this domain, and nobody knows. `cause` is what failed. */
+/** A hold may have been written for this owner in this domain, and nobody knows. `cause`: the failure. */
 export class UncertainTake extends Error {
   readonly target: TakeTarget;
 
@@ -75,7 +75,7 @@ export class UncertainTake extends Error {
   }
 }
 
-/** What a ledger threw at a write, as UncertainTake where it may have been done. */
+/** The error of a ledger's write, as UncertainTake where the write may have been done. */
 export function failedTake({ onLost }: TakeOrder, target: TakeTarget, error: unknown): unknown {
   if (error instanceof LedgerError && error.code === "unavailable") return error;
   if (!isSliceDomain(target.domain)) onLost();

@@ -1,4 +1,4 @@
-// Asking the network before an address is given, when that itself fails.
+// The network is asked before an address is given, and the asking itself fails.
 import { expect, it } from "vitest";
 
 import { realClock } from "../../kube/clock.ts";

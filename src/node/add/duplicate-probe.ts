@@ -1,5 +1,5 @@
-// Taking an address that nobody on the wire uses: with `probe: true` the network is asked before the answer is given. An
-// address that somebody answers for is given back with a long rest, the pod's event names the MAC, and the next one is tried.
+// Takes an address that nobody on the wire uses: with `probe: true` the network is asked before the answer. An address
+// that somebody answers for goes back with a long rest, the pod's event names the MAC, and the next one is tried.
 import { CniError, errorCodes } from "../../cni/error.ts";
 import type { OwnerKey } from "../../ipam/owner.ts";
 import { attachmentOf } from "../holds/hold-index.ts";
@@ -23,7 +23,7 @@ export async function takeProbed(addition: Addition, share: Share): Promise<Take
   const order = { share, network: loaded.config.name, lookFirst, keeper, claim, onLost, signal };
   for (let tries = 1; ; tries++) {
     const taken = await take(parts.sources, order);
-    // What the owner has had before is what itself may answer for.
+    // The owner itself may answer for an address that it had before.
     const isProbed = loaded.config.probe && taken.isNew;
     const stranger = isProbed ? await askedAndRejected(addition, taken) : undefined;
     if (stranger === undefined) {
@@ -45,7 +45,7 @@ async function askedAndRejected(addition: Addition, taken: Taken): Promise<strin
   }
 }
 
-/** The MAC of who answers; undefined where nobody does, or nobody could be asked: a probe is a help, not an arbiter. */
+/** The MAC that answers; undefined where none does, or nobody could be asked: a probe is a help, not an arbiter. */
 async function strangerAt({ parts, invocation, signal }: Addition, { hold }: Taken): Promise<string | undefined> {
   const { netns, interfaceName } = invocation;
   try {
@@ -66,7 +66,7 @@ async function reject(addition: Addition, taken: Taken, mac: string): Promise<vo
   parts.log.warn(words, { network: hold.domain });
   if (pod !== undefined) parts.tell(pod.object, "Warning", "AddressConflict", `${invocation.interfaceName}: ${words}`);
   const attachment = attachmentOf(hold) ?? invocation;
-  // Nobody may have it back early, not even the owner, who never used it.
+  // Nobody may have it back early, not even the owner, which never used it.
   const lastOwner = "conflict" as OwnerKey;
   await parts.releases.free(taken, { attachment, cooldownMs: conflictRestMs, signal, lastOwner });
 }
@@ -78,7 +78,7 @@ function refused({ hold }: Taken, mac: string, tries: number): CniError {
   );
 }
 
-/** The only word that a range is too small before it is full. */
+/** Tells the pod: the only sign that a range is too small before it is full. */
 function tellEarly({ parts, pod, invocation }: Addition, { hold }: Taken): void {
   if (pod === undefined) return;
   const words = `${invocation.interfaceName} got ${hold.address} before its rest was over: its range has nothing else left. Widen it.`;

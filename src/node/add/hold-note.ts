@@ -3,12 +3,12 @@ import type { Candidate, Grant } from "../../ipam/request.ts";
 import { formatTrace } from "../../ipam/trace.ts";
 
 interface Why {
-  /** The network's `name`: GC frees only what was given under the same. */
+  /** The network's `name`: GC frees only holds of the same name. */
   readonly network: string;
   /** The way in which it was chosen: src/ipam/request.ts. */
   readonly why: string;
   readonly early?: true;
-  /** What lower or listed addresses were passed over for. */
+  /** Why lower or listed addresses were passed over. */
   readonly passed?: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function whyOf(network: string, grant: Grant, { address, early }: Candida
   return text.length <= longest ? text : JSON.stringify({ network, why, ...(early && { early }) });
 }
 
-/** The network that a note names; undefined where it was written by something else. */
+/** The network that a note names; undefined for a note of another writer. */
 export function networkOf(why: string | undefined): string | undefined {
   if (why === undefined) return undefined;
   try {

@@ -1,6 +1,6 @@
-// How many addresses a namespace may hold: its annotation holdfast.io/max-addresses. Promised: no answer is given above the
-// limit. The holds are counted before the take, and again after it: of several that race for the last address all see too many
-// and give back. The annotation is read at most every few seconds, so a new limit counts from then on; holds stay.
+// How many addresses a namespace may hold: its annotation holdfast.io/max-addresses. Promised: no answer above the
+// limit. Holds are counted before the take, and again after it: of several that race for the last address all see too
+// many and give back. The annotation is read every few seconds at most, so a new limit counts from then on; holds stay.
 import { holdfastGroup } from "../../api/kind.ts";
 import { namespaces } from "../../cluster/resources.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
@@ -25,7 +25,7 @@ export class Quota {
   /** Namespace -> its limit, and when it was read. */
   readonly #limits = new Recent<{ readonly limit: number | undefined; readonly readMs: number }>(maxRemembered);
 
-  /** Namespace -> the read under way: those who ask at once need one. */
+  /** Namespace -> the read under way: requests of one moment need one. */
   readonly #reads = new SingleFlight<number | undefined>({ keep: false });
 
   constructor(options: QuotaOptions) {
@@ -61,7 +61,7 @@ export class Quota {
   }
 }
 
-/** A limit that cannot be read is none, and said aloud: refusing every pod of the namespace would be worse. */
+/** A limit that cannot be read is none, with a warning: refusing every pod of the namespace would be worse. */
 function parseLimit(text: string | undefined, namespace: string, log: Log): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);

@@ -1,5 +1,5 @@
-// Where the address of one range comes from: the range that all nodes share, this node's slices of it, or the part of a sliced range
-// that belongs to no node. Pure. docs/decisions/0013 has the rules.
+// Where the address of one range comes from: the range that all nodes share, this node's slices of it, or the floating
+// part of a sliced range. Pure. docs/decisions/0013 has the rules.
 import { parseDomain } from "../../api/pools/domain.ts";
 import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
 import type { IpamRange } from "../../cni/config/range.ts";
@@ -13,16 +13,16 @@ import { later } from "../request/failure.ts";
 import type { SliceUse } from "../slices/agent.ts";
 
 export type Source =
-  /** `excludes` are sliced, and not this pool's to give. */
+  /** `excludes` are sliced: not this pool's to give. */
   | { readonly kind: "shared"; readonly excludes: readonly Interval[] }
   | { readonly kind: "slice"; readonly use: SliceUse }
   /** Like a shared pool of `block`; `excludes` is the rest of the range. */
   | { readonly kind: "floating"; readonly block: Prefix; readonly excludes: readonly Interval[] };
 
 export interface SlicedMap {
-  /** As the leader tells, and those that this node's own journal has a grant of, whatever the leader tells. */
+  /** As the leader tells, and those of this node's own grants, whatever the leader tells. */
   readonly ranges: readonly SlicedRange[];
-  /** Empty, or in a sentence why the leader's word is not known: then nothing comes from what all nodes share. */
+  /** Empty, or in a sentence why the leader's word is not known: then nothing comes from shared ranges. */
   readonly unknown: string;
 }
 
@@ -42,7 +42,7 @@ export interface SourceInput extends SlicedScope {
   readonly asked?: Address | undefined;
 }
 
-/** Throws CniError: 11 while the range is being cut or it is not known, 7 where a sticky address has no part to come from. */
+/** Throws CniError: 11 while the range is being cut or is not known, 7 where no part gives sticky addresses. */
 export function sourceOf(input: SourceInput): Source {
   const { range, namespace, network, isSticky, asked } = input;
   const known = slicedAs(range.prefix, input);
@@ -60,7 +60,7 @@ export function sourceOf(input: SourceInput): Source {
   return { kind: "slice", use };
 }
 
-/** What is sliced of the prefix, in pools of the same namespace and network: shared pools leave it alone. Throws CniError (11): not known. */
+/** Sliced parts of the prefix in this namespace and network: not for shared pools. Throws CniError (11): not known. */
 export function slicedIn(prefix: Prefix, { namespace, network, sliced }: SlicedScope): Interval[] {
   if (sliced.unknown !== "") throw later(sliced.unknown);
   return sliced.ranges
@@ -77,7 +77,7 @@ export function slicedAs(range: Prefix, { namespace, network, sliced }: SlicedSc
   );
 }
 
-/** A range in which the journal has a grant is sliced, and an unsealed block of it is not shared, whatever the leader forgot. */
+/** A range with a grant in the journal is sliced, and its unsealed blocks are not shared, though the leader forgot. */
 export function withOwn(told: readonly SlicedRange[], grants: readonly JournalGrant[]): readonly SlicedRange[] {
   const own = new Map<string, SlicedRange>();
   const nameOf = ({ namespace, network, range }: Pick<SlicedRange, "namespace" | "network" | "range">) =>

@@ -1,4 +1,4 @@
-// Addresses of a range that all nodes share: candidates from the picture of its domain, the API server's ledger as the arbiter.
+// Addresses of a shared range: candidates from the picture of its domain, the API server's ledger as the arbiter.
 import { CniError, errorCodes } from "../../cni/error.ts";
 import type { Refused } from "../../ipam/acquire.ts";
 import { type Hold, LedgerError, type TakeOutcome } from "../../ipam/ledger.ts";
@@ -17,12 +17,12 @@ export interface SharedSourceParts {
   readonly held: HoldIndex;
   readonly now: () => number;
   readonly onConflict: () => void;
-  /** Told the version of every new hold. */
+  /** Hears the version of every new hold. */
   readonly history: Pick<History, "expect" | "reached">;
   readonly paused: () => string;
 }
 
-/** A picture that was read anew and still is behind: others take at the same time. Three rounds of 64 tries are minutes. */
+/** A renewed picture is still behind: other nodes take at the same time. Three rounds of 64 tries are minutes. */
 const roundsMax = 3;
 
 export class SharedSource implements AddressSource {
@@ -54,7 +54,7 @@ export class SharedSource implements AddressSource {
       ledger: ledgers.of(namespace, domain),
       name,
       loose: name === undefined,
-      // By the claim's name: two daemons that take for one claim at once try the same address, and one of them finds it the claim's.
+      // By the claim's name: two daemons that take for one claim try the same address, and one finds it the claim's.
       strategy: claim === undefined ? spread : { kind: "sticky" },
       mayTake: () => this.#assertCurrent(open),
       told: (outcome, address) => this.#told(open, outcome, address, onNew),
@@ -67,13 +67,13 @@ export class SharedSource implements AddressSource {
 
   async refused(refusal: Refused): Promise<void> {
     const { share, signal } = this.#order;
-    // What the ledger itself has just said of the one address that was asked for needs no second look.
+    // The ledger's own answer on the one address that was asked for needs no second look.
     const isCertain = refusal.conflicts > 0 ? share.want.kind === "given" : this.#round > 1;
     if (isCertain || this.#round === roundsMax || !mayChange(refusal)) throw refused(share, refusal);
     await this.#parts.poolResolver.refresh(share.namespace, this.#startedMs, signal);
   }
 
-  /** A pause counts from now on also for who was on the way, and by a pool that must be adopted anew nothing is taken. */
+  /** A pause also stops takes under way, and nothing is taken by a pool that must be adopted anew. */
   #assertCurrent({ picture }: OpenPool): void {
     const reason = this.#parts.paused();
     if (reason !== "")
@@ -96,19 +96,19 @@ export class SharedSource implements AddressSource {
   }
 
   #record({ picture }: OpenPool, hold: Hold): void {
-    // A claim's hold is no node's: others pass it on and free it, and a list says when.
+    // A claim's hold is no node's: other writers pass it on and free it, and a list says when.
     if (hold.owner.kind === "claim") return picture.met(hold);
     this.#parts.held.put({ namespace: picture.namespace, hold });
     picture.took(hold);
   }
 }
 
-/** The server's own; a ledger of tests has none. */
+/** The server's own version; a ledger of tests has none. */
 function versionOf({ version }: Hold): string | undefined {
   return version.split("@")[1];
 }
 
-/** What the claim may hold, its outcome unknown, stands until a later list says otherwise: no release comes that would take the mark away. */
+/** A claim's mark of unknown outcome stands until a later list says otherwise: no release takes it away. */
 function suppose({ pool, picture }: OpenPool, owner: ShareOwner): void {
   const address = pool.addressOf(owner);
   const mark = address === undefined ? undefined : pool.ownerAt(address);

@@ -1,4 +1,4 @@
-// What one ADD asks for: one share per range and per static address outside all ranges. Pure.
+// The shares of one ADD: one per range and per static address outside all ranges. Pure.
 import { formatDomain } from "../../api/pools/domain.ts";
 import type { PoolIdentity, PoolNaming } from "../../api/pools/pool-name.ts";
 import type { IpamConfig } from "../../cni/config/ipam-config.ts";
@@ -30,19 +30,19 @@ export interface Share {
   readonly range?: number;
   /** Undefined where there is no pool object behind it. */
   readonly pool?: PoolUse;
-  /** It comes from this node's slices of this range; then there is no pool of all nodes. */
+  /** It comes from this node's slices of this range; then no shared pool is behind it. */
   readonly slice?: SliceUse;
   readonly namespace: string;
-  /** Where there is no pool object, which would say it. */
+  /** Where no pool object says it. */
   readonly domain?: Domain;
   readonly definition: PoolDefinition;
   readonly owner: ShareOwner;
   readonly want: Want;
-  /** The address that the claim's status names, and what it could be taken by: a hint, and all that is left where the hold is gone. */
+  /** The address in the claim's status, with a definition to take it by: a hint, all that is left of a lost hold. */
   readonly recorded?: { readonly address: Address; readonly definition: PoolDefinition };
 }
 
-/** Who is to hold what an ADD gets: the pod's interface, or the claim that it goes by. */
+/** The holder of an ADD's addresses: the pod's interface, or its claim. */
 export type ShareOwner = PodOwner | ClaimOwner;
 
 export interface PlanInput {
@@ -50,11 +50,11 @@ export interface PlanInput {
   readonly statics: readonly StaticRequest[];
   readonly owner: ShareOwner;
   readonly namespace: string;
-  /** The pod's annotation whereabouts.cni.cncf.io/preferred-ip, as written; empty where it has none. */
+  /** The pod's annotation whereabouts.cni.cncf.io/preferred-ip, as written; empty: none. */
   readonly preferred?: string;
   readonly cooldownMs: number;
   readonly sliced: SlicedMap;
-  /** The address stays with a name or a claim, on whichever node. */
+  /** The address stays with a name or a claim, on any node. */
   readonly isSticky?: boolean;
   readonly recorded?: readonly Address[];
 }
@@ -92,12 +92,12 @@ export function planOf(input: PlanInput): Share[] {
 
 function placeOf(input: PlanInput, range: IpamRange, source: Source): Pick<Share, "pool" | "slice"> {
   if (source.kind === "slice") return { slice: source.use };
-  // A pool that is a domain of its own must be the same before and after the range is cut: that of the whole range.
+  // A pool that is a domain of its own must be the same before and after the cut: that of the whole range.
   const isPart = source.kind === "floating" && input.config.overlappingRanges;
   return { pool: poolOf(input, isPart ? source.block : range.prefix, range.l3) };
 }
 
-/** What the source does not give, though the definition would. */
+/** The definition, less the addresses that the source does not give. */
 function without(definition: PoolDefinition, source: Source): PoolDefinition {
   if (source.kind === "slice" || source.excludes.length === 0) return definition;
   return { ...definition, excludes: [...(definition.excludes ?? []), ...source.excludes] };
@@ -118,7 +118,7 @@ function looseShares({ config, statics, owner, namespace, cooldownMs, sliced }: 
   }));
 }
 
-/** What the definition itself lists may lie outside the pool's ends and among its excludes; the gateway stays out. */
+/** An address that the definition lists may lie outside the pool's ends and among its excludes; not the gateway. */
 function beside({ prefix, gateway, cooldownMs }: PoolDefinition): PoolDefinition {
   return { prefix, l3: true, ...(gateway && { gateway }), ...(cooldownMs !== undefined && { cooldownMs }) };
 }
@@ -136,7 +136,7 @@ function poolOf({ config, namespace }: Pick<PlanInput, "config" | "namespace">, 
   return { namespace, identity, naming: config.poolNaming, l3, protectsOverlaps: config.overlappingRanges };
 }
 
-/** The first address of each range that no range before it has: the status has them in the order of the ranges. */
+/** The first address of each range that no range before it has: the status lists them in the order of the ranges. */
 function recordedIn(prefixes: readonly Prefix[], addresses: readonly Address[]): (Address | undefined)[] {
   const left = [...addresses];
   return prefixes.map((prefix) => {

@@ -1,4 +1,4 @@
-// A request for an address of a sliced range, on a real journal; the keeper is what the test says of grants.
+// A request for an address of a sliced range, on a real journal; the test plays the agent and its grants.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -71,7 +71,7 @@ beforeEach(async () => {
       await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
     },
   };
-  // What waits twenty seconds elsewhere does not here.
+  // A wait of twenty seconds is none here.
   const clock = { ...realClock, after: (_: number, work: () => void) => realClock.after(1, work) };
   const ledgers = new Ledgers(() => {
     throw new Error("nothing is shared here");
@@ -118,7 +118,7 @@ describe("a request of a sliced range", () => {
     await take(pod("b"));
     const [gone] = journal.holdsOf(domain);
     const { address, version } = gone!;
-    // As the keeper frees orphans: the journal alone knows.
+    // As the agent frees orphans: only the journal knows.
     await journal.release({ domain, address, owner: ownerKey(gone!.owner), version, cooldownMs: 0 });
     expect(await outcome(take(pod("c")))).toBe("10.0.1.0 new");
     await journal.release({ domain, address: parseAddress("10.0.1.1"), owner: ownerKey(pod("b")), cooldownMs: 0 });

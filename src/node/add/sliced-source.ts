@@ -1,5 +1,5 @@
-// Addresses of this node's slices: decided in memory, on the disk by one fsync, no API server on the way. Where nothing is free
-// the controller hears of it at once, and the request waits a while before it is refused with what the controller said.
+// Addresses of this node's slices: decided in memory, on the disk by one fsync, without the API server. If none is free
+// the controller hears of it at once, and the request waits a while before it is refused with the controller's word.
 import { CniError, errorCodes } from "../../cni/error.ts";
 import type { Refused } from "../../ipam/acquire.ts";
 import { type Domain, LedgerError } from "../../ipam/ledger.ts";
@@ -26,9 +26,9 @@ export interface SlicedSourceParts {
   readonly isStarting?: () => boolean;
 }
 
-/** The kubelet waits four minutes; a slice that can be had is there within seconds, and the runtime's own retry comes after. */
+/** The kubelet waits four minutes; a slice that can be had comes within seconds, and the runtime's own retry after. */
 const patienceMs = 20_000;
-/** What a daemon needs after its start to hear from the API server, or to find that it is away. */
+/** A started daemon needs so long to hear from the API server, or to find that it is away. */
 const startMs = 5000;
 const startLookMs = 50;
 
@@ -48,7 +48,7 @@ export class SlicedSource implements AddressSource {
     this.#use = use;
   }
 
-  /** What the owner got while the range was shared stays with it. What is gone is not made again: a slice may have given it. */
+  /** The owner's address from the shared range stays. A lost one is not made again: a slice may have given it. */
   async kept(): Promise<Taken | undefined> {
     const { share, signal } = this.#order;
     const { owner, definition } = share;
@@ -105,7 +105,7 @@ export class SlicedSource implements AddressSource {
   async refused(refusal: Refused | undefined): Promise<void> {
     const { agent, pools, clock } = this.#parts;
     const { share, signal } = this.#order;
-    // Not all that frees in the journal tells the pools: a refusal is believed of one that was made anew.
+    // Not every release in the journal reaches the pools: a refusal is believed only of a pool that was made anew.
     this.#isAnew = refusal !== undefined && !this.#isAnew;
     if (this.#isAnew) return pools.forget(this.#domain!);
     // More slices may help.

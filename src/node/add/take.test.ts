@@ -1,4 +1,4 @@
-// One share, while the state of the cluster changes under it: nothing is taken by what no longer holds.
+// One share, while the state of the cluster changes under it: nothing is taken by an outdated state.
 import { beforeEach, describe, expect, it } from "vitest";
 
 import type { AmendableLedger } from "../../ipam/ledger.ts";

@@ -15,7 +15,7 @@ export interface TakeParts {
   readonly random: () => number;
 }
 
-/** Throws CniError (101: there is none to be had; 11: there may be later), LedgerError where the ledger is away, or UncertainTake. */
+/** Throws CniError (101: none can be had; 11: later perhaps), LedgerError where the ledger is away, UncertainTake. */
 export async function take({ sourceOf, random }: TakeParts, order: TakeOrder): Promise<Taken> {
   const { share } = order;
   const source = sourceOf(order);

@@ -1,4 +1,4 @@
-// What the commands of the daemon use of claims, put together once.
+// The parts of claims that the daemon's commands use, put together once.
 import type { DaemonOptions } from "../context.ts";
 import type { SharedState } from "../shared-state.ts";
 import { isClaimGone } from "./fence/fence-facts.ts";

@@ -1,6 +1,6 @@
-// What this node holds, in memory: by place (namespace, domain, address) and by attachment. Only this daemon takes for
-// this node, so what it has listed once and written since is all there is. Not promised: that a hold is still there;
-// the leader may have collected it. Whoever acts on an entry writes with its version.
+// This node's holds, in memory: by place (namespace, domain, address) and by attachment. Only this daemon takes for
+// this node, so holds that it has listed once and written since are all there are. Not promised: that a hold is still
+// there; the leader may have collected it. Whoever acts on an entry writes with its version.
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
@@ -24,7 +24,7 @@ export class HoldIndex {
   readonly #entries = new Map<PlaceKey, RecordedHold>();
   /** Only holds that a sandbox uses: a parked one has none. */
   readonly #byAttachment = new Map<AttachmentKey, Set<PlaceKey>>();
-  /** What is written down for lists that are under way: one at a time, as a rule. */
+  /** Places that changed, for lists that are under way: one at a time, as a rule. */
   readonly #followers = new Set<Set<PlaceKey>>();
 
   get size(): number {
@@ -56,7 +56,7 @@ export class HoldIndex {
     return Array.from(this.#byAttachment.get(attachmentKey(attachment)) ?? [], (key) => this.#entries.get(key)!);
   }
 
-  /** For the pool that is made of it; a node holds some hundred. */
+  /** For the pool that is made of them; a node holds some hundred. */
   ofDomain(namespace: string, domain: Domain): RecordedHold[] {
     return [...this.#entries.values()].filter((each) => each.namespace === namespace && each.hold.domain === domain);
   }
@@ -69,14 +69,14 @@ export class HoldIndex {
     return this.#entries.values();
   }
 
-  /** The places that are put or deleted from now on: what a list begins with. */
+  /** The places that are put or deleted from now on: a list begins with it. */
   follow(): Disposable & { readonly places: ReadonlySet<PlaceKey> } {
     const places = new Set<PlaceKey>();
     this.#followers.add(places);
     return { places, [Symbol.dispose]: () => void this.#followers.delete(places) };
   }
 
-  /** After a new list: what was put or deleted since it began (`newer`) is newer, and stays as it is. */
+  /** After a new list: a place that was put or deleted since it began (`newer`) stays as it is. */
   replace(entries: Iterable<RecordedHold>, newer: ReadonlySet<PlaceKey>): void {
     const before = new Set(newer);
     for (const key of this.#entries.keys()) if (!before.has(key)) this.#remove(key);

@@ -1,4 +1,4 @@
-// What this node holds, while others write and things move.
+// This node's holds, while other writers write and holds move.
 import { expect, it } from "vitest";
 
 import { realClock } from "../../kube/clock.ts";
@@ -29,7 +29,7 @@ const around = {
   random: () => 0,
 };
 
-/** Each list is answered by the test, with what the server had when it was asked. */
+/** The test answers each list with what the server had at the question. */
 function world(more: Partial<HoldLoaderOptions> = {}) {
   const held = new HoldIndex();
   const asked: ((items: readonly HeldObject[]) => void)[] = [];

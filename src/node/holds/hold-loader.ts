@@ -1,5 +1,5 @@
-// What this node holds: listed at the start, after a pause and after a restore, and compared with what its live sandboxes use.
-// Until that is done no address is given or freed. Later looks compare again, from the server's cache, and keep nobody waiting.
+// This node's holds: listed at the start, after a pause, after a restore, and compared with its live sandboxes. Before
+// that no address is given or freed. Later looks compare again, from the server's cache, and nobody waits for them.
 import { preconditionsOf } from "../../api/holds/version.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
@@ -37,28 +37,28 @@ export class HoldLoader {
     return this.#isKnown;
   }
 
-  /** Throws the client's error where the API server does not answer; the next who asks waits for his time, and tries again. */
+  /** Throws the client's error where the API server does not answer; the next caller waits for its time, then tries. */
   async known(signal: AbortSignal): Promise<void> {
     if (!this.#isKnown) await this.#list.get("list", signal, (own) => this.#pace.run(own, () => this.#read(own)));
   }
 
-  /** They may have moved: read them again before anything is done by them. */
+  /** Holds may have moved: they are read again before anything is done by them. */
   forget(): void {
     this.#isKnown = false;
     this.#generation += 1;
     this.#list.clear();
   }
 
-  /** Some may be lost: make them again before anything is done. */
+  /** Holds may be lost: they are made again before anything is done. */
   restored(): void {
     this.#isRestored = true;
     this.forget();
   }
 
-  /** The last write of this node for a live sandbox is not there, or older: the server has forgotten it. One read. */
+  /** The last write of this node for a live sandbox is missing, or older: the server has forgotten it. One read. */
   async isLost(signal: AbortSignal): Promise<boolean> {
     const { held, facts, sandboxes } = this.#options;
-    // They are about to be listed, and compared.
+    // Holds are about to be listed, and compared.
     if (!this.#isKnown) return false;
     const isLive = (entry: RecordedHold) => {
       const attachment = attachmentOf(entry.hold);
@@ -69,7 +69,7 @@ export class HoldLoader {
     if (last === undefined) return false;
     const { namespace, hold } = last;
     const found = await facts.hold({ namespace, domain: hold.domain, address: String(hold.address) }, signal);
-    // Given back, or taken over, since it was asked for, or about to be.
+    // Given back or taken over since the question, or about to be.
     if (held.get(placeOf(last)) !== last || !isLive(last)) return false;
     return found === undefined || numberOf({ namespace, hold: found }) < numberOf(last);
   }
@@ -86,7 +86,7 @@ export class HoldLoader {
     const isRestored = this.#isRestored;
     using changes = held.follow();
     const entries = await this.#entries(signal, { onVersion: history.expect(heldKind) });
-    // They may have moved since the list began, or the list itself has told of a restore.
+    // Holds may have moved since the list began, or the list itself tells of a restore.
     if (generation !== this.#generation) return this.known(signal);
     held.replace(entries, changes.places);
     await reassert.round({ listed: entries, afterRestore: isRestored, signal });
@@ -101,7 +101,7 @@ export class HoldLoader {
     const entries: RecordedHold[] = [];
     for await (const each of listHolds(client, { node, signal, ...options })) {
       if (each.unreadable !== undefined) log.warn(each.unreadable);
-      // What a claim has is of no sandbox, whichever node wrote it last: the leader alone frees it.
+      // A claim's hold is of no sandbox, whichever node wrote it last: the leader alone frees it.
       else if (each.hold.owner.kind === "pod") entries.push({ namespace: each.namespace, hold: each.hold });
     }
     return entries;

@@ -1,6 +1,6 @@
-// A file of the state folder that records are appended to: one line each, checksummed; written, and written anew when most of
-// it is over, by the journal's writer. Promised: what `append` has answered for survives kill -9, and a power cut unless the file
-// is unsynced. A torn last line is cut off when the file is opened; a damaged one in the middle costs that line alone.
+// A file of the state folder: records, one checksummed line each. The journal's writer appends, and writes it anew when
+// most of it is over. Promised: a record that `append` has answered for survives kill -9, and a power cut unless the
+// file is unsynced. A torn last line is cut off at the opening; a damaged line in the middle costs itself alone.
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 
@@ -10,7 +10,7 @@ import { JournalError, reasonOf } from "../../ledger/journal/error.ts";
 import { type LogPlace, openLog, writeLog } from "../../ledger/journal/rewrite.ts";
 import { Writer } from "../../ledger/journal/writer.ts";
 
-/** The file is written anew when it has so many lines more than it needs: a few MB. */
+/** The file is written anew when it has so many lines too many: a few MB. */
 const slackLines = 2000;
 const newline = 0x0a;
 const nothing = { lines: () => [], count: 0, settle: () => {} };
@@ -21,7 +21,7 @@ export interface LineFileOptions<R> {
   readonly name: string;
   readonly isUnsynced?: boolean;
   readonly meet: (record: R) => void;
-  /** All that counts, with what is being appended; and about how many that are. */
+  /** All records that count, with those being appended; and about how many. */
   readonly all: () => readonly R[];
   readonly live: () => number;
 }
@@ -65,7 +65,7 @@ export class LineFile<R> {
     }
   }
 
-  /** In force in memory already, so that a file that is written anew has it. `undo` takes it back there, before anything else is written. */
+  /** Memory has the record already, so that a new file has it. `undo` takes it back there before the next write. */
   async append(record: R, undo = () => {}): Promise<void> {
     try {
       await this.#writer.commit({ payloads: [JSON.stringify(record)], undo });
@@ -82,10 +82,10 @@ export class LineFile<R> {
 const remedy = "Free the disk, or give another --state.";
 
 function readLines(bytes: Buffer) {
-  // Counted in bytes: what was garbled may be longer in text.
+  // Counted in bytes: garbled text may be longer.
   const keepBytes = bytes.lastIndexOf(newline) + 1;
   const lines = bytes.toString("utf8", 0, keepBytes).split("\n");
-  // One that is empty is left by a write of an older version that failed.
+  // An empty line is left by a failed write of an older version.
   const whole = lines.filter((line) => line !== "");
   return { records: whole.map(decodeLine).filter((record) => record !== undefined), lines: whole.length, keepBytes };
 }

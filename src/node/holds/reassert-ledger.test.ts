@@ -1,4 +1,4 @@
-// Which holds are made again, and which are somebody's by now: on a ledger in memory.
+// Which holds are made again, and which have another owner by now: on a ledger in memory.
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { ObjectError as BadObject } from "../../api/error.ts";
@@ -63,7 +63,7 @@ let made: number;
 /** Once, before the ledger takes. */
 let meanwhile: () => void;
 let inSlice: Hold | undefined;
-/** What the read of a slice meets instead. */
+/** The error that the read of a slice meets instead. */
 let broken: Error | undefined;
 let reassert: Reassert;
 let held: HoldIndex;
@@ -288,7 +288,7 @@ describe("a hold that is another's", () => {
     expect(now(), "of another node").toMatchObject({ owner: pod("q") });
     await round(true, [old]);
     expect(now()).toMatchObject({ owner: pod("p"), note });
-    // One that lives is left alone.
+    // A living sandbox is left alone.
     const other = now()!;
     known.set("c-q", { ...sandbox(pod("q")), containerId: "c-q" });
     known.delete("c-p");

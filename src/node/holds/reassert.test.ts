@@ -22,7 +22,7 @@ const sandbox = {
 
 interface Given {
   readonly moved?: string[];
-  /** What a restored server says of the pod. */
+  /** A restored server's word on the pod. */
   readonly pod?: "alive" | "gone";
   readonly afterRestore?: boolean;
   /** Of what is renewed. */

@@ -1,10 +1,10 @@
-// Makes holds again that live sandboxes of this node use and the API server has lost: a restored etcd, a slip of kubectl. A
-// sandbox lives from the answer of its ADD to its DEL, while its network namespace is the one that it had and no later sandbox
-// of the pod is known for the interface. Promised: nothing is written where a hold is there; a hold of another owner is an
-// alarm (event, metric, a mark that `holdfast check` finds), and stays. What the leader freed because the pod is gone stays
-// free: without its pod a hold is made again only after a restore, which may have forgotten the pod. Then this daemon vouches
-// for it while the sandbox is there; afterwards the leader has the last word. So it is with a claim: its pod may live on
-// without the NIC, and the claim that was made anew for the NIC would get the old address beside its own.
+// Makes holds again that live sandboxes of this node use and the API server has lost: a restored etcd, a slip of
+// kubectl. A sandbox lives from the answer of its ADD to its DEL, while its network namespace is the one that it had
+// and no later sandbox of the pod is known for the interface. Promised: nothing is written where a hold is there; a
+// hold of another owner is an alarm (event, metric, a mark that `holdfast check` finds), and stays. A hold that the
+// leader freed because its pod is gone stays free: without a pod a hold is made again only after a restore, which may
+// have forgotten the pod. Then this daemon vouches for it while the sandbox is there; later the leader decides. So with
+// a claim: its pod may live on without the NIC, and the claim made anew would get the old address beside its own.
 import { ObjectError as BadObject } from "../../api/error.ts";
 import { usedByAnnotation } from "../../api/holds/hold-marks.ts";
 import { isOffServer, mayLackMirror } from "../../api/holds/pod-uid.ts";
@@ -30,7 +30,7 @@ export interface ReassertOptions extends Pick<DaemonOptions, "client" | "node" |
   readonly sandboxes: Pick<Sandboxes, "all" | "get" | "forget" | "move" | "isThere">;
   readonly intents: Pick<Intents, "get">;
   readonly poolResolver: Pick<PoolResolver, "find">;
-  /** Who has the address out of a node's slice, where its range was cut. */
+  /** The holder of the address in a node's slice, where its range was cut. */
   readonly inSlice: (place: HoldPlace, signal: AbortSignal) => Promise<Hold | undefined>;
   /** Longer than between two rounds. */
   readonly vouchMs: () => number;
@@ -41,7 +41,7 @@ export interface ReassertOptions extends Pick<DaemonOptions, "client" | "node" |
 }
 
 export interface Round {
-  /** What the server has of this node, perhaps a little while ago. */
+  /** This node's holds at the server, perhaps a little while ago. */
   readonly listed: readonly RecordedHold[];
   readonly afterRestore: boolean;
   readonly signal: AbortSignal;
@@ -52,9 +52,9 @@ const atOnce = 8;
 
 export class Reassert {
   readonly #options: ReassertOptions;
-  /** container/interface address -> the sandbox, of those whose address another holds */
+  /** container/interface address -> the sandbox, where another owner holds its address */
   readonly #conflicts = new Map<string, KnownSandbox>();
-  /** The same, of holds that were made again: a slice may have given the address while it was on nobody's record, and show it later. */
+  /** The same, of holds made again: a slice may have given the unrecorded address meanwhile, and show it later. */
   readonly #made = new Map<string, { readonly sandbox: KnownSandbox; readonly hold: SandboxHold }>();
 
   constructor(options: ReassertOptions) {
@@ -66,7 +66,7 @@ export class Reassert {
     return [...this.#conflicts.values()].filter((sandbox) => sandboxes.get(sandbox) === sandbox).length;
   }
 
-  /** Throws where the API server does not answer. What it refuses for good is said, and keeps nobody waiting. */
+  /** Throws where the API server does not answer. A final refusal is logged, and keeps nobody waiting. */
   async round(round: Round): Promise<void> {
     const { sandboxes, intents } = this.#options;
     const { listed, signal } = round;
@@ -120,7 +120,7 @@ export class Reassert {
     }
   }
 
-  /** What may be done in a moment is thrown; of what is refused for good an operator must know, and the round goes on. */
+  /** Throws an error that may pass in a moment; tells an operator of a final refusal, and the round goes on. */
   #say(error: unknown, words: string, sandbox: KnownSandbox, where: Pick<HoldPlace, "domain" | "address">): void {
     if (isPassing(error)) throw error;
     const { address, domain } = where;
@@ -168,7 +168,7 @@ export class Reassert {
     const address = parseAddress(lost.address);
     const ledger = ledgers.shared(namespace);
     const kept = { loose: note?.pool === undefined, ...(note && { note }), ...(users && { users }) };
-    // It is in use, whatever rests there.
+    // The address is in use, whatever cools there.
     const outcome = await ledger.take({ domain, address, owner, early: true, asIs: true, ...kept }, { signal });
     if (outcome.outcome === "held") return this.#met(sandbox, lost, outcome.hold, round);
     if (outcome.outcome !== "taken") return;
@@ -203,7 +203,7 @@ export class Reassert {
     const { ledgers, sandboxes } = this.#options;
     const { namespace, owner, note } = lost;
     const isOurs = sameOwner(owner, found.owner) || succeeds(owner, found.owner);
-    // The copy has an earlier sandbox of this node, which is over. Without a restore it is a later one, whose ADD still runs.
+    // The copy has an earlier, ended sandbox of this node. Without a restore it is a later one, whose ADD still runs.
     const isOld = afterRestore && owner.kind === "pod" && (isOurs || this.#isOver(lost, found, round));
     if (isOld && !sameContainer(owner, found.owner) && sandboxes.get(sandbox) === sandbox) {
       const { domain, address, version } = found;
@@ -253,7 +253,7 @@ export class Reassert {
     const { address, domain } = lost;
     log.error(twice, { address, domain, pod: `${namespace}/${name}`, containerId, heldBy: other });
     const records = recordsOf(lost.domain, lost.namespace);
-    // A slice's hold has no record of its own: this pod's has the mark then.
+    // A slice's hold has no record of its own: this pod's has the mark.
     const isInSlice = found.domain !== lost.domain;
     const own = `pod ${namespace}/${name} (${interfaceName}) on node ${node}`;
     const user = isInSlice ? `${other} (${found.domain})` : own;
@@ -267,7 +267,7 @@ function conflictKey({ containerId, interfaceName }: KnownSandbox, { address }: 
   return `${containerId}/${interfaceName} ${address}`;
 }
 
-/** As the server has it: where it is remembered, or moved from there (`holdfast migrate`); undefined where it is lost. */
+/** The server's hold: at the remembered place, or moved from there (`holdfast migrate`); undefined: it is lost. */
 function ownOf(remembered: SandboxHold, listed: readonly RecordedHold[]): RecordedHold | undefined {
   const isOwn = ({ owner }: Hold) => sameOwner(owner, remembered.owner) && sameContainer(owner, remembered.owner);
   const own = listed.filter(({ hold }) => isOwn(hold));
@@ -278,7 +278,7 @@ function isAt(entry: RecordedHold, place: HoldPlace): boolean {
   return placeKey(placeOf(entry)) === placeKey(place);
 }
 
-/** The server may do it in a moment. */
+/** The server may accept it in a moment. */
 function isPassing(error: unknown): boolean {
   const cause = error instanceof LedgerError ? (error.cause ?? error) : error;
   if (cause instanceof BadObject) return false;

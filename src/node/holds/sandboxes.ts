@@ -1,9 +1,9 @@
 // The sandboxes of this node that were given addresses of the API's ledger, with their holds: known before the runtime
 // has its answer, until their DEL. By them a lost hold is made again (reassert.ts) and an old guest is fenced
-// (claims/fence/fence.ts). The journal has what comes from slices. Promised: what `remember` has answered for survives
-// every end of the daemon. Not flushed: a power cut takes the sandboxes away with the lines, and an ADD does not wait
-// for a disk. Lines of another boot are over, but for the highest versions that the API server has told
-// (server-history.ts). What cannot be written is said and fails nobody: the address is right all the same.
+// (claims/fence/fence.ts). The journal has the holds of slices. Promised: a sandbox that `remember` has answered for
+// survives every end of the daemon. Not flushed: a power cut takes the sandboxes away with the lines, and an ADD does
+// not wait for a disk. Lines of another boot are over, but for the API server's highest versions (server-history.ts). A
+// failed write is logged and fails nobody: the address is right all the same.
 import type { Attachment } from "../../cni/attachments.ts";
 import type { Hold, HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
@@ -33,13 +33,13 @@ export interface SandboxHold extends HoldPlace {
 export interface Sandbox extends Attachment {
   readonly netns: string;
   readonly pod: ObjectName;
-  /** What has the addresses in place of the pod. */
+  /** The claim that has the addresses in place of the pod. */
   readonly claim?: ObjectName;
   readonly holds: readonly SandboxHold[];
 }
 
 export interface KnownSandbox extends Sandbox {
-  /** What told its namespace from another when the address was given: a path may come back with another sandbox behind it. Empty: it could not be seen. */
+  /** Tells its namespace from a later one at the same path, as of the ADD. Empty: it could not be seen. */
   readonly netnsId: string;
 }
 
@@ -48,7 +48,7 @@ export function sandboxHold(namespace: string, { domain, address, owner, note, u
 }
 
 type SandboxRecord =
-  /** What stands before it is of another boot. */
+  /** Lines before it are of another boot. */
   | { readonly op: "boot"; readonly id: string }
   | { readonly op: "add"; readonly sandbox: KnownSandbox }
   | { readonly op: "gone"; readonly key: string }
@@ -58,7 +58,7 @@ export interface SandboxesOptions {
   readonly folder: string;
   /** Of the kernel: another one is another boot. */
   readonly bootId: string;
-  /** What tells one network namespace from another that has its path later; undefined where there is none. */
+  /** Tells a network namespace from a later one at the same path; undefined: there is none. */
   readonly identify: (netns: string) => Promise<string | undefined>;
   readonly log: Log;
 }
@@ -71,7 +71,7 @@ export class Sandboxes {
   #file!: LineFile<SandboxRecord>;
   /** In the order in which they came. */
   readonly #known = new Map<AttachmentKey, KnownSandbox>();
-  /** pod, interface -> its latest: a pod has one sandbox at a time, and the ADD of the next says that the one before is over. */
+  /** pod, interface -> its latest sandbox: a pod has one at a time, and the next one's ADD ends the one before. */
   readonly #latest = new Map<string, AttachmentKey>();
   #seen: SeenVersions = {};
 
@@ -100,7 +100,7 @@ export class Sandboxes {
     return sandboxes;
   }
 
-  /** What `note` was told last, in whichever boot. */
+  /** The last versions that `note` was told, in any boot. */
   get seen(): SeenVersions {
     return this.#seen;
   }
@@ -117,7 +117,7 @@ export class Sandboxes {
     return this.#known.get(attachmentKey(attachment));
   }
 
-  /** What tells the namespace from another one, for `remember`: asked for while the ADD waits for its commit. */
+  /** The namespace's id, for `remember`: read while the ADD waits for its commit. */
   identify(netns: string): Promise<string> {
     const asked = this.#options.identify(netns).then((id) => id ?? "");
     asked.catch(() => {});
@@ -143,7 +143,7 @@ export class Sandboxes {
     }
   }
 
-  /** Its holds are elsewhere now. Undefined: it is not known any more. */
+  /** Its holds are elsewhere now. Undefined: the sandbox is not known any more. */
   async move(sandbox: KnownSandbox, holds: readonly SandboxHold[]): Promise<KnownSandbox | undefined> {
     if (this.get(sandbox) !== sandbox) return undefined;
     const moved = { ...sandbox, holds };
@@ -156,7 +156,7 @@ export class Sandboxes {
     if (this.#known.has(key)) await this.#append({ op: "gone", key });
   }
 
-  /** Undefined: nobody can tell, since its namespace could not be seen when the address was given. */
+  /** Undefined: not known, since its namespace could not be seen when the address was given. */
   async isThere({ netns, netnsId }: KnownSandbox): Promise<boolean | undefined> {
     if (netnsId === "") return undefined;
     try {
@@ -190,7 +190,7 @@ export class Sandboxes {
     return undefined;
   }
 
-  /** In force at once, on the disk when it resolves; what cannot be written is said. */
+  /** In force at once, on the disk when it resolves; a failed write is logged. */
   async #append(record: SandboxRecord): Promise<void> {
     this.#read(record);
     try {

@@ -80,7 +80,7 @@ it("answers that overtake each other are no restore", () => {
   second("7");
   first("6");
   expect(restores).toBe(0);
-  // Nor is one restore two, for who asked before it was noticed.
+  // Nor is one restore two, for a call that began before it was noticed.
   const [one, two] = [history.expect("Hold"), history.expect("Hold")];
   one("3");
   two("2");

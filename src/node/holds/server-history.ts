@@ -1,11 +1,11 @@
-// Whether the API server's history went on since this daemon heard from it last, or was cut: an etcd that was restored from an
-// older snapshot has forgotten holds that live sandboxes use, and whoever takes an address first would get theirs. The sign is
+// Whether the API server's history went on since this daemon heard from it last, or was cut: an etcd restored from an
+// older snapshot has forgotten holds that live sandboxes use, and the next take would get their addresses. The sign is
 // a resourceVersion lower than one before, or higher by more than a server writes in a day (`etcdutl snapshot restore
-// --bump-revision` adds a thousand million), within a kind, as Kubernetes promises. The highest are on the node's disk, for a
-// restore while the daemon is away. Others may have written as much again since; so whoever lost the connection also asks for
-// what this node wrote last (hold-loader.ts), and a renewal of the node's Lease meets the one before.
-// After a restore every daemon makes again what it holds, and hands out nothing of shared ranges for the settle time, so that
-// the others can too. Each notices within seconds of the server's return; thousands that write at once are slower together:
+// --bump-revision` adds a thousand million), within a kind, as Kubernetes promises. The disk has the highest, for a
+// restore while the daemon is away. Other clients may have written as much again since: a daemon that lost the
+// connection also asks for its node's last write (hold-loader.ts), and a renewal of its Lease meets the one before.
+// After a restore every daemon makes its holds again, and hands out nothing of shared ranges for the settle time, so
+// that the others can too. Each notices within seconds of the server's return; thousands that write at once are slower:
 // 20 ms more for each. Until that is over the disk keeps the old versions: a restarted daemon notices it again.
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { deadline } from "../../kube/clock.ts";
@@ -18,7 +18,7 @@ export type SeenVersions = Readonly<Record<string, number>>;
 export interface HistoryOptions extends Pick<DaemonOptions, "clock" | "log"> {
   readonly seen: SeenVersions;
   readonly note: (seen: SeenVersions) => Promise<void>;
-  /** Reads a version of `probedKind` anew, and whether what this node wrote last is there. */
+  /** Reads a version of `probedKind` anew, and whether this node's last write is there. */
   readonly probe: (signal: AbortSignal) => Promise<{ readonly version: string | undefined; readonly isLost: boolean }>;
   /** How many daemons there are; 0: not known. */
   readonly daemons: () => number;
@@ -56,12 +56,12 @@ export class History {
     if (this.#highest.size > 0) this.#doubts = 1;
   }
 
-  /** For a call that is about to be made: to be told the version that the server answered with. */
+  /** For a call that is about to be made: the function hears the version of the server's answer. */
   expect(kind: string): (version: string | undefined) => void {
     const before = this.#highest.get(kind);
     const cuts = this.#cuts;
     return (text) => {
-      // Opaque to clients of old; every server that is known counts.
+      // Officially opaque; every known server counts.
       if (text === undefined || !/^\d{1,15}$/.test(text) || cuts !== this.#cuts) return;
       const version = Number(text);
       const isCut = before !== undefined && (version < before || version - before > bumpMin);
@@ -71,19 +71,19 @@ export class History {
     };
   }
 
-  /** Of something that a cache or an earlier moment has told: it proves no restore. */
+  /** A version from a cache or an earlier moment: it proves no restore. */
   reached(kind: string, text: string | undefined): void {
     if (Number(text) > (this.#highest.get(kind) ?? 0)) this.#highest.set(kind, Number(text));
   }
 
-  /** A watch that ends before its time: the server may come back with another history. While none is open it may do so unseen. */
+  /** A watch ended early: the server may come back with another history, unseen while no watch is open. */
   watching(kind: string, is: "open" | "closed" | "early"): void {
     if (is === "open") this.#closed.delete(kind);
     else this.#closed.add(kind);
     if (is === "early") this.#doubts += 1;
   }
 
-  /** What this node wrote is older than it was, whatever versions say (src/node/slices/lease.ts). */
+  /** This node's write is older than it was, whatever versions say (src/node/slices/lease.ts). */
   wentBack(): void {
     this.#cut({ kind: "Lease" });
   }
@@ -93,7 +93,7 @@ export class History {
     return this.#closed.size > 0 || this.#assured !== this.#doubts;
   }
 
-  /** Looks, where the connection was lost since the last look. Costs nothing while it lasts. */
+  /** Looks, if the connection was lost since the last look. Costs nothing otherwise. */
   async assure(signal: AbortSignal): Promise<void> {
     if (this.isDoubted) await this.#probes.get("probe", signal, (own) => this.#probe(own));
   }

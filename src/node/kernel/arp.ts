@@ -1,12 +1,12 @@
-// IPv4: ARP probes and what counts as a conflict (RFC 5227 section 2.1.1, on RFC 826 packets). A probe has the sender address
-// 0.0.0.0, so that nobody's cache learns from it. The caller says how long: the RFC's 4 to 8 seconds would hold up a pod's start.
+// IPv4: ARP probes and what counts as a conflict (RFC 5227 section 2.1.1, on RFC 826 packets). A probe's sender is
+// 0.0.0.0: no cache learns from it. The caller says how long: the RFC's 4 to 8 seconds would delay a pod's start.
 import type { V4Address } from "../../net/address.ts";
 import { type Mac, macToBytes } from "../../net/mac.ts";
 import { addressBytes, bytesAt, ethernetHeader, otherMac, type Protocol, type Question } from "./question.ts";
 
 const etherType = 0x0806;
 const broadcast = new Uint8Array(6).fill(255);
-/** Ethernet and IPv4 with their lengths: what every ARP packet between them begins with. */
+/** Ethernet and IPv4 with their lengths: the begin of every ARP packet between them. */
 const kind = Uint8Array.of(0, 1, 8, 0, 6, 4);
 const nobody = new Uint8Array(4);
 const request = 1;
@@ -26,7 +26,7 @@ function frame({ address, mac }: Question<V4Address>): Uint8Array {
   return bytes;
 }
 
-/** Any packet, request or reply, that is sent from the address; or another's probe for it. */
+/** Any packet, request or reply, sent from the address; or another's probe for it. */
 function conflict(bytes: Uint8Array, { address, mac }: Question<V4Address>): Mac | undefined {
   if (bytes.length < at.end || !bytesAt(bytes, 12, Uint8Array.of(8, 6)) || !bytesAt(bytes, at.kind, kind))
     return undefined;

@@ -22,7 +22,7 @@ const MSG_DONTWAIT = 0x40;
 const askAt = [0, 0.25, 0.5] as const;
 /** Read in one go, so that a storm on one interface does not keep the others waiting. */
 const framesPerTurn = 64;
-/** An ARP packet has 42 bytes and a neighbour's message fits the smallest IPv6 MTU; of a larger frame the rest is of no use. */
+/** An ARP packet has 42 bytes, a neighbour's message fits the smallest IPv6 MTU; the rest of a frame is of no use. */
 const frameBytes = 2048;
 /** Link down, its queue full, or nothing beyond it: a probe lost on the way, which the next one makes good. */
 const passing: ReadonlySet<string> = new Set(["ENETDOWN", "ENETUNREACH", "ENOBUFS", "EAGAIN", "EINTR"]);
@@ -54,7 +54,7 @@ export class Inquiry {
     return this.#startMs + this.#timeoutMs * (askAt[this.#asked] ?? 1);
   }
 
-  /** Asks what is due and reads what has come: the other's MAC, `"nobody"` when the time is up, or undefined: not yet. */
+  /** Asks what is due and reads what has come: another's MAC, `"nobody"` when the time is up, undefined: not yet. */
   turn(nowMs: number): Mac | "nobody" | undefined {
     const mac = this.#read();
     if (mac !== undefined) return mac;

@@ -62,7 +62,7 @@ const names = new Map(
     .map(([name, value]) => [value, name]),
 );
 
-/** The last call's errno on this thread, by name: `ENOENT`. Only meaningful right after a call that returned below 0. */
+/** The last call's errno on this thread, by name: `ENOENT`. Only valid right after a call that returned below 0. */
 export function lastErrno(): string {
   const value = koffi.errno();
   return names.get(value) ?? `errno ${value}`;

@@ -1,6 +1,6 @@
-// Who is at the other end of an accepted unix socket: SO_PEERCRED (unix(7)), which the kernel fills in at connect(). Promised:
-// what the peer was when it connected; it cannot forge it. Not promised: that the process still lives. `pid` is 0 for a process
-// outside our pid namespace, as the host's runtime is for a container; `uid` and `gid` are those of our user namespace.
+// Who is at the other end of an accepted unix socket: SO_PEERCRED (unix(7)), which the kernel fills in at connect().
+// Promised: what the peer was then; it cannot forge it. Not promised: that the process still lives. `pid` is 0 for a
+// process outside our pid namespace, as the host's runtime is for a container; `uid`, `gid` are of our user namespace.
 import type { Socket } from "node:net";
 
 import { KernelError, libc, refused } from "./libc.ts";
@@ -27,7 +27,7 @@ export function peerCredentials(socket: Socket) {
 
 const nobodyId = 0xffff_ffff;
 
-/** libuv's handle is not part of Node's interface, but the only way to the descriptor; so it is looked at, not trusted. */
+/** libuv's handle is not in Node's interface, but the only way to the descriptor: it is looked at, not trusted. */
 function descriptorOf(socket: Socket): number {
   const handle = Reflect.get(socket, "_handle") as { readonly fd?: unknown } | null | undefined;
   const fd = handle?.fd;

@@ -1,5 +1,5 @@
-// The thread that probes: it visits a pod's namespace to open a socket there, and waits on all of its sockets in poll(2), which
-// the main thread must not do. One is enough: sockets stay where they were made, so each visit takes microseconds.
+// The thread that probes: it opens sockets in pods' namespaces and waits on all of them in poll(2), which the main
+// thread must not do. One thread is enough: sockets stay where they were made, so each visit takes microseconds.
 import { parentPort } from "node:worker_threads";
 
 import { parseAddress } from "../../net/address.ts";

@@ -1,8 +1,8 @@
-// Whether somebody whom no ledger knows uses an address: asked on the wire, in the pod's namespace. The main thread's side;
-// the thread is started when it is first needed, and again if it ends. Promised: whoever answers in time is named by its MAC;
-// only the thread that probes leaves the process's namespace. Not promised: that nobody has it. A host that is off, slow,
-// behind a link without carrier or with our MAC (ipvlan on the same parent) is not heard; a router that proxies ARP is heard
-// for every address. An interface that is down is brought up, and stays up; one that is not there (the ptp plugin) is an error.
+// Whether somebody whom no ledger knows uses an address: asked on the wire, in the pod's namespace. The main thread's
+// side; the thread starts when first needed, and again if it ends. Promised: a host that answers in time is named by
+// its MAC; only that thread leaves the process's namespace. Not promised: that nobody has the address. A host that is
+// off, slow, without carrier or with our MAC (ipvlan on one parent) is not heard; a router that proxies ARP is heard
+// for every address. An interface that is down is brought up, and stays up; a missing one (ptp plugin) is an error.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
@@ -26,7 +26,7 @@ export type ProbeAnswer = { readonly duplicate: false } | { readonly duplicate: 
 
 /** Sockets open at once; each is one pod interface whose start waits. */
 const atOnce = 16;
-/** A full node of 110 pods with 4 networks each, and some. With 200 ms each the last of them waits 6.4 s: 512 / 16 x 0.2 s. */
+/** A full node of 110 pods with 4 networks each, and some. At 200 ms each the last waits 6.4 s: 512 / 16 x 0.2 s. */
 const mostWaiting = 512;
 const shortestMs = 20;
 const longestMs = 10_000;

@@ -1,5 +1,5 @@
-// Takes interfaces down in a namespace of a pod, and nothing else: what keeps an old guest off the network. Promised: only in
-// the namespace that is meant, by identity and not by path alone; only the thread that does it, and ends with it, leaves ours.
+// Takes interfaces down in a pod's namespace, and nothing else: it keeps an old guest off the network. Promised: only
+// in the namespace that is meant, by identity and not by path alone; only its own short thread leaves our namespace.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 

@@ -1,6 +1,6 @@
-// How often nodes that do not talk to each other want the same address: `acquire` with the spread of every node against one ledger, on a
-// clock of its own. A server answers one request after the other, 2 ms each; the leader tells what is taken as it does; pictures are
-// not renewed otherwise. The bounds are those of docs/performance.md, with room for the names of nodes: each run has others.
+// How often nodes that do not talk to each other want the same address: `acquire` with every node's spread against one
+// ledger, on a clock of its own. A server answers one request after the other, 2 ms each; the leader tells maps as
+// usual; pictures are not renewed otherwise. The bounds are those of docs/performance.md, with room: node names differ.
 import { describe, expect, it } from "vitest";
 
 import { acquire } from "../../ipam/acquire.ts";
@@ -14,7 +14,7 @@ import { CandidateSpread } from "./candidate-spread.ts";
 
 const domain = "network:";
 const serviceMs = 2;
-/** As src/pools/mirror writes maps: at once where an eighth of what is free has changed, else every five seconds. */
+/** As src/pools/mirror writes maps: at once if an eighth of the free addresses has changed, else every five seconds. */
 const mapMs = { urgent: 250, lag: 5000 };
 /** As src/node/add/shared-source.ts has it. */
 const roundsMax = 3;
@@ -189,7 +189,7 @@ async function simulate(plan: Plan): Promise<Counts[]> {
       requests: requests - before.requests,
     });
   }
-  // Each has a hold of its own: the ledger arbitrates, and nobody is left out.
+  // Each has a hold of its own: the ledger arbitrates, and every take succeeds.
   expect(cluster.store.holds.size).toBe(plan.nodes * plan.takes * rounds.length);
   return rounds;
 }
@@ -208,7 +208,7 @@ describe("nodes that do not talk to each other", () => {
   it.each([
     [1, 0.03],
     [16, 0.06],
-    // In a stripe that two begin with all those are lost that are under way when the first conflict is heard of.
+    // In a stripe where two nodes begin, all takes under way at the first conflict are lost.
     [200, 0.12],
   ])(
     "three fill a /16 with 600 addresses, %d at once on each: fewer than %d of the takes are lost",

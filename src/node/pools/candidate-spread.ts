@@ -1,21 +1,21 @@
-// Where this node looks for addresses of one domain: at the lowest free one at rest, in a stripe of its own (src/ipam/request.ts) while others
-// take at the same time. Nodes do not talk to each other: where a node begins, and how it goes on, is a hash of its name.
-// With eight stripes for each node, one node in eight begins where another does; whoever loses a take in its stripe goes on to another and
-// stays there, so that those who take for a while soon have a stripe each, however old their pictures are.
-// Promised: alone, and at rest, the lowest. Not promised: a stripe that nobody else has; a conflict costs a POST and a GET.
+// Where this node looks for addresses of one domain: at the lowest free one at rest, in a stripe of its own
+// (src/ipam/request.ts) while other nodes take too. Nodes do not talk to each other: a hash of its name says where a
+// node begins and goes on. With eight stripes a node, one node in eight begins where another does; a node that loses a
+// take in its stripe moves on and stays there, so that busy nodes soon have a stripe each, however old their pictures.
+// Promised: alone, and at rest, the lowest. Not promised: a stripe of its own; a conflict costs a POST and a GET.
 import type { Spread } from "../../ipam/request.ts";
 import { hashText, hashWord } from "../../ipam/slot-index.ts";
 import { isInFirstStripe } from "../../ipam/strategy.ts";
 import type { Address } from "../../net/address.ts";
 
-/** A conflict tells of others for so long: as long as a picture is believed. */
+/** A conflict is a sign of other takers for so long: as long as a picture is believed. */
 const calmAfterMs = 30_000;
 const stripesPerNode = 8;
-/** Where nobody knows how many daemons there are: as for 128. */
+/** Where the number of daemons is not known: as for 128. */
 const stripesUnknown = 1024;
-/** Above so many daemons nobody rests: a thousand first takes of one address cost the API server as much as all that follow. */
+/** Above so many daemons nobody rests: a thousand first takes of one address cost as much as all that follow. */
 const daemonsAtRest = 64;
-/** Up to so many takes of all nodes at once stay low, if all do as this one: so many are lost at most before the first conflict is heard of. */
+/** So many takes of all nodes at once stay low, if all do as this one: at most so many are lost to first conflicts. */
 const takesAtRest = 16;
 
 export interface CandidateSpreadOptions {
@@ -41,7 +41,7 @@ export class CandidateSpread implements Spread {
     this.step = hashWord(this.#first) | 1;
   }
 
-  /** A take of this daemon begins, and ends. */
+  /** A take of this daemon begins; `end`: it ends. */
   begin(): void {
     this.#underWay += 1;
   }
@@ -50,7 +50,7 @@ export class CandidateSpread implements Spread {
     this.#underWay -= 1;
   }
 
-  /** Another has the address. Of many takes that were lost in one stripe only the first leaves it. */
+  /** Another owner has the address. Of many takes that were lost in one stripe only the first leaves it. */
   met(address: Address): void {
     if (this.stripes > 1 && isInFirstStripe(address, this)) this.#first = (this.#first + this.step) | 0;
     this.#conflictMs = this.#options.now();
@@ -62,7 +62,7 @@ export class CandidateSpread implements Spread {
 
   get stripes(): number {
     const daemons = this.#options.daemons();
-    // Alone: those of this daemon know of each other.
+    // Alone: takes of one daemon know of each other.
     if (daemons === 1) return 1;
     const isBusy = daemons > daemonsAtRest || this.#underWay > Math.max(1, takesAtRest / daemons);
     const isMet = this.#options.now() - this.#conflictMs < calmAfterMs;

@@ -1,4 +1,4 @@
-// What a picture learns from lists and hints, and what it must not unlearn: what this node holds or is just writing.
+// What a picture learns from lists and hints, and must not unlearn: addresses that this node holds or is writing.
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { type Owner, ownerKey } from "../../ipam/owner.ts";

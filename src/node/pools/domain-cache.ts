@@ -1,6 +1,6 @@
-// What this daemon knows of one domain: which addresses are taken, as far as it has heard. Shared by all pools of the domain.
-// A picture that is behind costs a conflict, never a duplicate: the ledger arbitrates. A list never overwrites what this node
-// holds, or is just writing, since the list began.
+// This daemon's knowledge of one domain: which addresses are taken, as far as it has heard. All pools of the domain
+// share it. A picture that is behind costs a conflict, never a duplicate: the ledger arbitrates. A list never
+// overwrites an address that this node holds, or is just writing, since the list began.
 import type { Cooling } from "../../ipam/cooling.ts";
 import type { PoolDefinition } from "../../ipam/definition.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
@@ -14,12 +14,12 @@ import type { HoldIndex } from "../holds/hold-index.ts";
 import type { CandidateSpread } from "./candidate-spread.ts";
 import { definitionText, learnIn, releasedIn, tookIn } from "./pool-set.ts";
 
-/** What a node with a few hundred pods frees at once after its return; what is beyond is handed out like any other. */
+/** A node with a few hundred pods frees so many at once after its return; more are handed out like any other. */
 const restingMax = 1024;
 
 interface Foreign {
   readonly address: Address;
-  /** The very object that the pools were told: another one there is newer knowledge. */
+  /** The very object that the pools were told: a different one there is newer knowledge. */
   readonly owner: Owner;
   readonly learntMs: number;
 }
@@ -50,9 +50,9 @@ export class DomainCache {
   readonly #options: DomainCacheOptions;
   /** Text of the definition -> its pool. Definitions come from configurations: a handful. */
   readonly #pools = new Map<string, Pool>();
-  /** address -> what others hold */
+  /** address -> a hold that is not this node's */
   readonly #foreign = new Map<string, Foreign>();
-  /** Addresses that rest, of the last list: for pools that are made later. */
+  /** Cooling addresses of the last list: for pools that are made later. */
   #resting: readonly Cooling[] = [];
 
   constructor(options: DomainCacheOptions) {
@@ -90,11 +90,11 @@ export class DomainCache {
     for (const pool of this.#pools.values()) if (pool.ownerAt(address) === undefined) learnIn(pool, address, owner);
   }
 
-  /** The owner gave it back, and it rests; `lastOwner` may have it back before. */
+  /** The owner gave it back, and it cools; `lastOwner` may have it back before. */
   released(address: Address, owner: Owner, cooldownMs: number, lastOwner: OwnerKey = ownerKey(owner)): void {
     const nowMs = this.#options.now();
     const untilMs = nowMs + cooldownMs;
-    // A daemon that has just started frees the sandboxes of before before it hands anything out: its pool has not been made yet.
+    // A started daemon frees sandboxes from before its start first: the pool may not have been made yet.
     const isMade = this.#pools.values().some(({ definition }) => contains(definition.prefix, address));
     if (!isMade && cooldownMs > 0) {
       const others = this.#resting.filter((each) => each.untilMs > nowMs && !equal(each.address, address));
@@ -103,7 +103,7 @@ export class DomainCache {
     releasedIn(this.#pools.values(), owner, { address, untilMs, lastOwner });
   }
 
-  /** The owner holds nothing here, says the ledger: what a request of its left marked, its outcome unknown, is not held. */
+  /** The ledger says that the owner holds nothing here: the mark of its request with an unknown outcome goes. */
   unmark(owner: Owner): void {
     const { held, namespace, domain } = this.#options;
     for (const pool of this.#pools.values()) {
@@ -153,7 +153,7 @@ export class DomainCache {
     this.#foreign.set(String(address), { address, owner, learntMs });
     for (const pool of this.#pools.values()) {
       const there = pool.ownerAt(address);
-      // Somebody of this node is just writing it, or holds it: newer than the list.
+      // A request of this node is just writing it, or holds it: newer than the list.
       if (there === undefined || there === before?.owner) learnIn(pool, address, owner);
     }
   }

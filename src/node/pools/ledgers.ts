@@ -1,5 +1,5 @@
-// The ledger of a domain: this node's journal for its slices; else one per namespace of pool objects, made when first needed: the system
-// namespace, and with `pool_namespace: nad` tenants'.
+// The ledger of a domain: this node's journal for its slices; else one per namespace of pool objects, made when first
+// needed: the system namespace, and with `pool_namespace: nad` tenants'.
 import { isSliceDomain } from "../../api/pools/domain.ts";
 import type { AmendableLedger, Domain, Ledger } from "../../ipam/ledger.ts";
 
@@ -18,7 +18,7 @@ export class Ledgers {
     return this.shared(namespace);
   }
 
-  /** Of what all nodes share: claims hold nothing else. */
+  /** The ledger of shared ranges: claims hold nothing else. */
   shared(namespace: string): AmendableLedger {
     const known = this.#ledgers.get(namespace) ?? this.#make(namespace);
     this.#ledgers.set(namespace, known);

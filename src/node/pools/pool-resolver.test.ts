@@ -32,7 +32,7 @@ const share: Share = {
 
 let nowMs: number;
 let reads: number;
-/** What the map has; undefined: it cannot be read. */
+/** The map's taken addresses; undefined: it cannot be read. */
 let taken: string | undefined;
 let poolResolver: PoolResolver;
 let open: OpenPool;

@@ -1,5 +1,5 @@
-// The pools that this daemon hands out of: each pool object found and adopted once, each domain's picture filled when it is
-// first used and refreshed when it proves old. An ADD reads nothing once its pool is known. A picture is filled from the
+// The pools that this daemon hands out of: each pool object found and adopted once, each domain's picture filled at its
+// first use and refreshed when it proves old. An ADD reads nothing once its pool is known. A picture is filled from the
 // leader's free map where there is one (a few KiB), else by a list of the namespace, which serves every domain in it.
 import { domainAnnotation } from "../../api/holds/hold-marks.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
@@ -30,7 +30,7 @@ import { DomainCache, type Listed } from "./domain-cache.ts";
 
 export interface PoolResolverOptions extends Pick<DaemonOptions, "client" | "clock" | "log" | "node"> {
   readonly held: HoldIndex;
-  /** A list that failed is asked for again when the server may be. */
+  /** When a list that failed may be asked for again. */
   readonly pace: RetryPause;
   readonly coexistence: () => boolean;
   /** How many daemons there are; 0: not known. */
@@ -50,14 +50,14 @@ export interface OpenPool {
 
 /** A list that began so recently counts as new: the API server is not asked again by every refusal of a burst. */
 const freshMs = 1000;
-/** The leader writes the map of a range that is about to be full so often. */
+/** The leader writes the map of a nearly full range so often. */
 const lookMs = 250;
 /** How long the first ADD in a domain waits for its picture, and how long a list may take in all. */
 const fillMs = 1500;
 const listMs = 60_000;
-/** A map that its leader has not renewed for so long has no leader. */
+/** A map that was not renewed for so long has no leader. */
 const mapAgeMaxMs = 60_000;
-/** The pool's mark is there after the first; a second one under another of its names says something else. */
+/** The first try marks the pool; a second name of the same pool may say something else. */
 const triesMax = 3;
 
 export class PoolResolver {
@@ -69,7 +69,7 @@ export class PoolResolver {
   readonly #poolResolver = new Map<string, DomainCache>();
   /** namespace, pool -> a pool whose picture came from a map */
   readonly #mapped = new Map<string, { picture: DomainCache; name: string; range: Prefix }>();
-  /** namespace/pool -> the map that was read last, if there was one: finding the pool and filling its picture need one read, not two */
+  /** namespace/pool -> the map that was read last, if any: finding the pool and filling its picture share one read */
   readonly #maps = new Map<string, { readonly map: FreeMap | undefined; readonly readMs: number }>();
   /** namespace, pool -> a pool object that is handed out of */
   readonly #opened = new Map<string, { namespace: string; name: string; domain: Domain }>();
@@ -94,7 +94,7 @@ export class PoolResolver {
     return this.#poolResolver.get(`${namespace} ${domain}`);
   }
 
-  /** What is freed is remembered where nothing has been handed out yet, too: its owner may ask for it next. */
+  /** A freed address is remembered even where nothing was handed out yet: its owner may ask for it next. */
   released(namespace: string, { domain, address, owner }: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
     this.#pictureOf(namespace, domain).released(address, owner, cooldownMs, lastOwner);
   }
@@ -107,7 +107,7 @@ export class PoolResolver {
     const name = place?.name;
     const picture = this.#pictureOf(namespace, place?.domain ?? share.domain ?? "");
     picture.usedMs = this.#options.clock.wallMs();
-    // Entries of a pool that whereabouts fills are in no list yet that was made before the pool was opened.
+    // Entries of a pool that whereabouts fills are in no list from before the pool was opened.
     const isNew = this.#options.coexistence() && !this.#opened.has(mapKey(namespace, name));
     if (name !== undefined) this.#opened.set(mapKey(namespace, name), { namespace, name, domain: picture.domain });
     const pool = picture.poolFor(share.definition);
@@ -116,7 +116,7 @@ export class PoolResolver {
     return { pool, picture, name: name === undefined ? undefined : `${namespace}/${name}` };
   }
 
-  /** The pool object of a range, and the domain that it is handed out in; it is found or made, and adopted. */
+  /** The pool object of a range, found or made, and adopted; with the domain that it is handed out in. */
   async placeOf(use: PoolUse, signal: AbortSignal): Promise<PoolPlace> {
     const key = `${use.namespace} ${use.identity.network} ${use.identity.range} ${use.naming} ${use.protectsOverlaps}`;
     return this.#places.get(key, signal, (own) => this.#resolve(use, own));
@@ -130,8 +130,8 @@ export class PoolResolver {
   }
 
   /**
-   * After a conflict: what the leader's map says now, read four times a second at most, whoever asks. Of a nearly full range all that is left is
-   * wanted by everybody, and an old picture is a conflict for each address that others have taken since. A map that cannot be had is none.
+   * After a conflict: the leader's map as it is now, read four times a second at most for all callers. Everybody wants
+   * the rest of a nearly full range, and an old picture is a conflict for each address taken since. No map: nothing.
    */
   async lookAgain({ picture, name: pool }: OpenPool, { pool: use }: Share, signal: AbortSignal): Promise<void> {
     const { clock, coexistence, log } = this.#options;
@@ -146,7 +146,7 @@ export class PoolResolver {
     }
   }
 
-  /** For the background: by the map where there is one, else by a list, at most one part in a hundred of the time. */
+  /** For the background: by the map where there is one, else by a list, at most a hundredth of the time. */
   async renew(picture: DomainCache, ageMs: number, signal: AbortSignal): Promise<void> {
     const { namespace } = picture;
     const maps = [...this.#mapped.entries()].filter(([, each]) => each.picture === picture);
@@ -190,13 +190,13 @@ export class PoolResolver {
     ageMs = freshMs,
   ): Promise<void> {
     const map = await this.#readMap(namespace, name, range, signal, ageMs);
-    // Forgotten meanwhile: the picture that is made next knows nothing yet.
+    // Forgotten meanwhile: the next picture knows nothing yet.
     if (map === undefined || this.find(picture.namespace, picture.domain) !== picture) return;
     picture.suppose(map.prefix, map.taken, map.writtenMs);
     this.#mapped.set(mapKey(namespace, name), { picture, name, range });
   }
 
-  /** A picture is a hint: after a moment the ADD goes on beside a slow list. Not beside whereabouts: a miss costs three writes. */
+  /** A picture is a hint: the ADD soon goes on beside a slow list. Not with whereabouts: a miss costs three writes. */
   async #listPatiently(namespace: string, signal: AbortSignal): Promise<void> {
     const { clock, coexistence } = this.#options;
     const limit = deadline(clock, listMs);
@@ -221,10 +221,10 @@ export class PoolResolver {
     const { namespace, identity, naming, l3 } = use;
     const wanted = poolName(identity, naming);
     const coexistence = this.#options.coexistence();
-    // The leader writes maps of pools that are not adopted, too; only of an adopted one the map names the domain.
+    // The leader also writes maps of pools that are not adopted; only an adopted pool's map names the domain.
     const map = coexistence ? undefined : await this.#readMap(namespace, wanted, identity.range, signal);
     if (map?.domain !== undefined) return this.#settle(use, wanted, map.domain);
-    // While whereabouts is active the pool's entries arbitrate, whatever the networks say; who adopts it afterwards sees all of them.
+    // While whereabouts is active the pool's entries arbitrate, for any network; a later adoption sees all of them.
     const first = coexistence ? undefined : domainOf(use, wanted);
     const pool = await ensurePool(client, { namespace, identity, naming, l3, domain: first, signal });
     const place = this.#settle(use, pool.name, pool.domain);
@@ -233,7 +233,7 @@ export class PoolResolver {
     for (const warning of adoption.warnings) log.warn(warning, { pool: `${namespace}/${pool.name}` });
     if (adoption.blocking.length > 0) throw blocked(`${namespace}/${pool.name}`, adoption.blocking);
     if (coexistence || adoption.pool.domain === place.domain) return place;
-    // Another network was faster: what it marked the pool with counts.
+    // Another network was faster: its mark on the pool counts.
     if (tries === triesMax) throw mixed(`${namespace}/${pool.name}`, use.protectsOverlaps, adoption.pool.domain ?? "");
     return this.#resolve(use, signal, tries + 1);
   }

@@ -29,7 +29,7 @@ export function tookIn(pools: Iterable<Pool>, { address, owner }: Hold): void {
   }
 }
 
-/** The owner gave it back, and it rests. */
+/** The owner gave it back, and it cools. */
 export function releasedIn(pools: Iterable<Pool>, owner: Owner, cooling: Cooling): void {
   const { address } = cooling;
   for (const pool of pools) {

@@ -1,5 +1,5 @@
-// Pools over what this node may hand out of its slices: one for each definition of a domain, made from the journal and kept in step
-// with it. Cheap to make anew: a node's slices hold some hundred addresses.
+// Pools over this node's slices: one for each definition of a domain, made from the journal and kept in step with it.
+// Cheap to make anew: a node's slices hold some hundred addresses.
 import type { PoolDefinition } from "../../ipam/definition.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
 import { type OwnerKey, ownerKey } from "../../ipam/owner.ts";
@@ -10,12 +10,12 @@ import { intervalOf } from "../../net/interval.ts";
 import { contains } from "../../net/prefix.ts";
 import { definitionText, learnIn, releasedIn, tookIn } from "./pool-set.ts";
 
-/** Definitions come from configurations: a handful per network. Beyond, the oldest is made anew when it is used again. */
+/** Definitions come from configurations: a handful per network. Beyond, the oldest is made anew at its next use. */
 const poolsMax = 16;
 
 interface Entry {
   readonly pool: Pool;
-  /** What the pool was made over: another set means that slices came or went. */
+  /** The blocks that the pool was made over: another set means that slices came or went. */
   readonly blocks: IntervalSet;
 }
 

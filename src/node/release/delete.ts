@@ -1,5 +1,5 @@
-// DEL: everything that one sandbox holds on one interface is given back, or the promise to do so is on the disk. Works
-// with whatever it is given, and succeeds on what is gone. A sandbox that a later one has replaced frees nothing.
+// DEL: all holds of one sandbox on one interface are given back, or the intent to do so is on the disk. It works with
+// whatever it is given, and succeeds on what is gone. A sandbox that a later one has replaced frees nothing.
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { deadline } from "../../kube/clock.ts";
 import { poolsOf } from "../add/shares.ts";
@@ -8,12 +8,12 @@ import { attachmentKey } from "../request/attachment.ts";
 import { configIn, type LoadedConfig } from "../request/configurations.ts";
 import { type Intent, type IntentPool, joinIntents } from "./intents.ts";
 
-/** The API server answers in milliseconds or is in trouble; then the release is recorded, and the pod's end does not wait. */
+/** The API server answers in milliseconds or is in trouble: then an intent is recorded, and the pod's end goes on. */
 const patienceMs = 15_000;
-/** A daemon that has just started learns what its node holds within moments, if it can. */
+/** A started daemon learns its node's holds within moments, if it can. */
 const startMs = 3000;
 
-/** `isKept`: the runtime has its answer already, so the promise on the disk is enough, and nobody waits for the API server. */
+/** `isKept`: the runtime has its answer already, so an intent is enough, and nobody waits for the API server. */
 export async function del(
   parts: DaemonContext,
   invocation: AttachmentInvocation,
@@ -34,7 +34,7 @@ export async function del(
     const intent = intentOf(parts, invocation, loaded);
     const wasKnown = isKnown();
     const freedHere = await releaseSliced(parts, intent, signal);
-    // Where releases may be written, all that is held is known; else the number of ranges says it.
+    // Where releases may be written, all holds are known; else the number of ranges says it.
     const isAll = parts.mayRelease() || freedHere >= (loaded?.config.ranges.length ?? Number.POSITIVE_INFINITY);
     if (freedHere > 0 && isAll && !isKnown()) {
       parts.gone.set(attachmentKey(invocation), true);
@@ -61,7 +61,7 @@ export async function del(
   });
 }
 
-/** Gives back what comes from slices, by one fsync; throws where the disk fails. Answers how many. */
+/** Gives back addresses of slices, by one fsync; throws where the disk fails. Answers how many. */
 async function releaseSliced(parts: DaemonContext, intent: Intent, signal: AbortSignal): Promise<number> {
   const own = parts.sliced.ofAttachment(intent);
   const { cooldownMs } = intent;
@@ -81,7 +81,7 @@ function intentOf(parts: DaemonContext, invocation: AttachmentInvocation, loaded
   };
 }
 
-/** Where whereabouts may have recorded the sandbox. It knows one namespace; pools in those of definitions are ours alone. */
+/** Where whereabouts may have recorded the sandbox. It knows one namespace; pools in definitions' are ours alone. */
 function poolsToSearch({ poolNamespace: namespace }: DaemonContext, { config }: LoadedConfig): IntentPool[] {
   if (config.poolNamespace !== "cluster") return [];
   return poolsOf(config, namespace).map(({ identity, naming, protectsOverlaps }) => ({

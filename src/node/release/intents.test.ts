@@ -1,4 +1,4 @@
-// The file of promised releases: what survives, what is cut, what is joined, and that it does not grow for ever.
+// The file of intents: what survives, what is cut, what is joined, and that it does not grow for ever.
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
-// The releases still to be done, on the disk before the runtime is told of success. An intent is everything that one
-// sandbox holds on one interface; it frees only what carries that container id, so a late replay frees nothing of a
-// later sandbox. Not promised: that a release marked as done is not replayed after a crash; replaying one is harmless.
+// The releases still to be done, on the disk before the runtime is told of success. An intent covers all holds of one
+// sandbox on one interface; it frees only those of that container id, so a late replay frees nothing of a later
+// sandbox. Not promised: that a release marked as done is not replayed after a crash; replaying one is harmless.
 import type { Attachment } from "../../cni/attachments.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
@@ -8,7 +8,7 @@ import { JournalError } from "../../ledger/journal/error.ts";
 import { LineFile } from "../holds/line-file.ts";
 import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
 
-/** Where a hold may have been written whose outcome nobody knows. */
+/** Where a hold of unknown outcome may have been written. */
 export interface IntentTarget {
   readonly namespace: string;
   readonly domain: Domain;
@@ -17,7 +17,7 @@ export interface IntentTarget {
 
 /** A pool in which an older system may have recorded the sandbox. */
 export interface IntentPool {
-  /** As it was known at the DEL; a release goes by what is known then. */
+  /** As known at the DEL; a release goes by what is known then. */
   readonly namespace: string;
   readonly network: string;
   /** CIDR. */
@@ -45,7 +45,7 @@ export function joinIntents(a: Intent, b: Intent): Intent {
   };
 }
 
-/** A node has some hundred pods; 10,000 sandboxes torn down while the API server is away are days of crash loops, 5 MB. */
+/** A node has some hundred pods; 10,000 sandboxes torn down without an API server are days of crash loops, 5 MB. */
 const maxPending = 10_000;
 
 export class Intents {
@@ -111,7 +111,7 @@ export class Intents {
     return this.#file.close();
   }
 
-  /** As it was before, where the disk does not say otherwise: a new start would go by that. */
+  /** On failure memory returns to `before`: a restart would go by the disk. */
   #append(record: IntentRecord, key: AttachmentKey, before: Intent | undefined): Promise<void> {
     return this.#file.append(record, () => {
       if (before === undefined) this.#pending.delete(key);

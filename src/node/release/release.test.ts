@@ -1,4 +1,4 @@
-// Giving back, while others take, replies are lost and nobody knows what was written.
+// Releases, while other owners take, replies are lost and outcomes are unknown.
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { acquire } from "../../ipam/acquire.ts";
@@ -166,7 +166,7 @@ describe("an answer that is late", () => {
     await releasesOn(around(memory(), "after", () => take(next))).release(intentOf("one"), signal);
     expect(held.ofAttachment({ containerId: "two", interfaceName: "eth0" })).toHaveLength(1);
     expect(pool.ownerAt(address)).toMatchObject({ uid: next.uid });
-    // What is known of it is enough to free it.
+    // The known version is enough to free it.
     await releasesOn(memory()).free([...held.all()][0]!, {
       attachment: { containerId: "two", interfaceName: "eth0" },
       cooldownMs: 0,

@@ -1,7 +1,7 @@
-// Giving back what one sandbox holds: the ledger first, then what this daemon remembers of it. Promised: only a hold that
-// carries the sandbox's container id is freed, or one of an older system without any, at the version that was read; a hold with
-// a keeper is parked. When `release` resolves, everything is done; what is not certain throws, and the caller keeps the intent.
-// An answer that comes late, when the address is held again, changes nothing of what is known of the newer hold.
+// Gives back the holds of one sandbox: the ledger first, then this daemon's memory of it. Promised: only a hold with
+// the sandbox's container id is freed, or one of an older system without any, at the version that was read; a hold with
+// a keeper is parked. When `release` resolves, everything is done; an uncertain outcome throws, and the caller keeps
+// the intent. A late answer, when the address is held again, changes nothing of what is known of the newer hold.
 import { isSliceDomain } from "../../api/pools/domain.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";
@@ -20,7 +20,7 @@ export interface ReleasesOptions extends Pick<SharedSourceParts, "ledgers" | "he
   readonly slicedPools: Pick<SlicedPools, "released">;
 }
 
-/** A hold whose marks others change meanwhile (the leader, a finalizer) is read again; nobody does so five times in a row. */
+/** A hold whose marks change meanwhile (by the leader, a finalizer) is read again; never five times in a row. */
 const triesMax = 5;
 
 export interface FreeOptions {
@@ -50,11 +50,11 @@ export class Releases {
     return freed.filter(Boolean).length;
   }
 
-  /** One hold of the attachment. False where it was not its any more. */
+  /** Frees one hold of the attachment. False: it was no longer the attachment's. */
   async free({ namespace, hold }: RecordedHold, options: FreeOptions): Promise<boolean> {
     const { attachment, cooldownMs, signal, lastOwner } = options;
     const ledger = this.#options.ledgers.of(namespace, hold.domain);
-    // With a keeper the hold stays with its owner's name, used by no sandbox; not one that the owner must not have back.
+    // With a keeper the hold stays with its owner's name, without a sandbox; not where the owner must not have it back.
     const park = hold.note?.keeper !== undefined && lastOwner === undefined;
     let { version } = hold;
     for (let tries = 1; ; tries++) {
@@ -83,12 +83,12 @@ export class Releases {
   async #unknown({ containerId, interfaceName }: Intent, target: Intent["targets"][number], signal: AbortSignal) {
     const { namespace, domain, owner } = target;
     const holds = await this.#options.ledgers.of(namespace, domain).find(domain, ownerKey(owner), { signal });
-    // Never written: what the request had marked in the picture is free again.
+    // Never written: the request's mark in the picture goes.
     if (holds.length === 0) this.#options.poolResolver.find(namespace, domain)?.unmark(owner);
     return holds.filter((hold) => isOf(hold, { containerId, interfaceName })).map((hold) => ({ namespace, hold }));
   }
 
-  /** Nothing newer is known at its place: of another version is what was taken while the answer was under way. */
+  /** Nothing newer is known at its place: another version was taken while the answer was under way. */
   #isKnown(namespace: string, { domain, address, version }: Hold, released: string): boolean {
     const known = this.#options.held.get({ namespace, domain, address })?.hold.version;
     return known === undefined || known === version || known === released;
@@ -101,7 +101,7 @@ export class Releases {
     this.#options.poolResolver.released(namespace, hold, cooldownMs, lastOwner);
   }
 
-  /** It is another's by now, or a later sandbox's: this node forgets it only where another node wrote it. */
+  /** Another owner or a later sandbox has it: this node forgets it only where another node wrote it. */
   #lost(namespace: string, hold: Hold, now: Hold): void {
     const { held, poolResolver } = this.#options;
     const { domain, address } = hold;
@@ -112,7 +112,7 @@ export class Releases {
   }
 }
 
-/** Without a container id it was recorded by a system that kept none; the caller has matched it otherwise. */
+/** Without a container id it is of a system that kept none; the caller has matched it otherwise. */
 function isOf(hold: Hold, { containerId, interfaceName }: Attachment): boolean {
   const used = attachmentOf(hold);
   if (used === undefined) return hold.owner.kind === "pod" && hold.note?.keeper === undefined;

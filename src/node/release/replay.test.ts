@@ -1,4 +1,4 @@
-// Promised releases: one that cannot be done does not keep the others.
+// Intents: one that cannot be done does not keep the others.
 import { expect, it, vi } from "vitest";
 
 import { Recent } from "../../kube/cache/recent.ts";

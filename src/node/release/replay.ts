@@ -1,4 +1,4 @@
-// Doing what was promised: recorded releases, one after another, until each is known to be done.
+// Carries intents out: recorded releases, one after another, until each is known to be done.
 import { deadline, sleep } from "../../kube/clock.ts";
 import type { DaemonContext } from "../context.ts";
 import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
@@ -7,7 +7,7 @@ import type { Intent } from "./intents.ts";
 /** Doubled from the first to the last after every round that failed. */
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
-/** So many failures in one round, and the API server is away again rather than these releases special. */
+/** So many failures in one round mean that the API server is away again, not that these releases are special. */
 const failuresMax = 5;
 /** One release: some requests of milliseconds each; beyond that the API server is away again. */
 const releaseMs = 20_000;
@@ -15,7 +15,7 @@ const releaseMs = 20_000;
 export class Replay {
   readonly #parts: DaemonContext;
   #wake = () => {};
-  /** Those that failed last: tried after all others, so that one that cannot be done keeps nobody back. */
+  /** Intents that failed last: tried after all others, so that one that cannot be done keeps nobody back. */
   readonly #failed = new Set<AttachmentKey>();
 
   constructor(parts: DaemonContext) {

@@ -1,16 +1,16 @@
-// After a failed ADD: what it has newly taken is given back at once; what may have been written is left to an intent.
+// After a failed ADD: its new holds are given back at once; holds that may have been written are left to an intent.
 import { deadline } from "../../kube/clock.ts";
 import type { Addition } from "../add/add.ts";
 import { type Taken, UncertainTake } from "../add/address-source.ts";
 import { attachmentKey } from "../request/attachment.ts";
 import { type Intent, type IntentTarget, joinIntents } from "./intents.ts";
 
-/** The runtime waits for its error meanwhile; what takes longer is done in the background. */
+/** The runtime waits for its error meanwhile; a longer rollback goes on in the background. */
 const rollBackMs = 10_000;
 
 export interface Undone {
   readonly taken: readonly Taken[];
-  /** What failed: an UncertainTake says where a hold may have been written. */
+  /** An UncertainTake says where a hold may have been written. */
   readonly failures?: readonly unknown[];
   readonly withdrawn?: Intent | undefined;
 }
@@ -19,7 +19,7 @@ export interface Undone {
 export async function rollBack(addition: Addition, { taken, failures = [], withdrawn }: Undone): Promise<void> {
   const { parts, invocation, loaded } = addition;
   const { containerId, interfaceName } = invocation;
-  // Nobody has used the addresses, so they need no rest. The ADD's own signal may be what ended it.
+  // Nobody has used the addresses, so they need no cooldown. The ADD's own signal may be what ended it.
   using limit = deadline(parts.clock, rollBackMs);
   const { signal } = limit;
   const fresh = taken.filter(({ isNew }) => isNew);

@@ -1,4 +1,4 @@
-// What is kept is done once a daemon is there, before an ADD; what is no DEL does no harm.
+// A kept DEL is done once a daemon is there, before an ADD; a file that is no DEL does no harm.
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";

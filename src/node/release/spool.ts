@@ -1,7 +1,7 @@
 // DELs that the plugin kept while no daemon answered (src/cni/shim/spool.ts): taken over before anything is handed out.
-// Promised: an ADD begins only after every DEL that was kept before it is a release on record; one that could not be taken over
-// keeps an ADD of the same sandbox back. What is freed goes by the sandbox (release.ts): an old file frees nothing of a later
-// one. A file that is no DEL is removed, with a line in the log; the leader's collection frees what it was for.
+// Promised: an ADD begins only after every DEL that was kept before it is an intent on record; a DEL that could not be
+// taken over keeps an ADD of its sandbox back. A release goes by the sandbox (release.ts): an old file frees nothing of
+// a later one. A file that is no DEL is removed, with a line in the log; the leader's collection frees its addresses.
 import { readdirSync } from "node:fs";
 import { chmod, constants, mkdir, open, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ const abandonedMs = 600_000;
 /** Sandboxes whose DEL could not be taken over. */
 type Left = ReadonlySet<AttachmentKey>;
 
-/** Not a DEL that was kept, whoever put it there. */
+/** No DEL of the plugin, whoever put it there. */
 class Foreign extends Error {}
 
 export class Spool {
@@ -43,7 +43,7 @@ export class Spool {
   /** Names that were complained of and could not be removed. */
   readonly #told = new Set<string>();
   #running: Promise<unknown> = Promise.resolve();
-  /** Begins when the one that runs is over: that one may have looked too early. */
+  /** Begins after the running one, which may have looked too early. */
   #next: Promise<Left> | undefined;
 
   constructor(options: SpoolOptions) {
@@ -63,7 +63,7 @@ export class Spool {
     }
   }
 
-  /** What was kept before now is on record. A file goes when that is so: an empty folder, which costs microseconds, says it all. */
+  /** Every DEL that was kept before now is on record. Its file goes then: an empty folder says so, in microseconds. */
   async settled(attachment: Attachment, signal: AbortSignal): Promise<void> {
     if (!this.#names().some((name) => name.endsWith(".del"))) return;
     const left = await orAborted(this.#sweep(), signal);

@@ -1,4 +1,4 @@
-// Where what whereabouts gave is looked for.
+// Where addresses of whereabouts are looked for.
 import { expect, it } from "vitest";
 
 import { ApiError } from "../../kube/errors.ts";

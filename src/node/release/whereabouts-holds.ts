@@ -1,5 +1,5 @@
-// What whereabouts gave to a sandbox: its pool's entry has the container id, its reservation object does not. Looked
-// for only where this daemon knows nothing of the sandbox, since it reads whole pools.
+// Addresses that whereabouts gave to a sandbox: its pool's entry has the container id, its reservation object does not.
+// Looked for only where this daemon knows nothing of the sandbox, since it reads whole pools.
 import { readAllocations } from "../../api/pools/allocations.ts";
 import { type PoolNaming, poolNamesToRead } from "../../api/pools/pool-name.ts";
 import { readPool } from "../../cluster/pool-object.ts";
@@ -18,7 +18,7 @@ import type { Intent, IntentPool } from "./intents.ts";
 
 interface LegacyOptions
   extends Pick<SharedSourceParts, "ledgers" | "poolResolver">, Pick<PoolResolverOptions, "client" | "coexistence"> {
-  /** Where whereabouts keeps its pools: as it is known now, since a DEL may have come before the state did. */
+  /** Where whereabouts keeps its pools, as known now: a DEL may have come before the state did. */
   readonly poolNamespace: () => string;
 }
 
@@ -44,7 +44,7 @@ async function inPool(
   });
   const own = entries.filter(({ owner }) => isOf(owner, attachment));
   if (own.length === 0) return [];
-  // Adopted: every entry has its hold now, and the hold is what is released. Not so while whereabouts is active.
+  // Adopted: every entry has its hold now, and the hold is released. Not so while whereabouts is active.
   const { domain } = await poolResolver.placeOf(use, signal);
   const ledger = ledgers.of(namespace, domain);
   const holds = await Promise.all(own.map(({ owner }) => ledger.find(domain, ownerKey(owner), { signal })));

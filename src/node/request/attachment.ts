@@ -1,5 +1,5 @@
-// One interface of one container, and the work that is under way for it. Promised: its ADD, DEL and CHECK go one after
-// another, in the order in which they came, and a DEL calls off the ADD before it. Not promised: order between attachments.
+// One interface of one container, and its work under way. Promised: its ADD, DEL and CHECK go one after another, in the
+// order in which they came, and a DEL calls off the ADD before it. Not promised: order between attachments.
 import type { Attachment } from "../../cni/attachments.ts";
 import { Turns } from "../../ipam/turns.ts";
 

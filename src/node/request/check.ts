@@ -1,6 +1,6 @@
-// CHECK: what this sandbox holds, as an ADD would answer it now, against what the runtime believes. The ledger is asked, one
-// read for each address. Where the API server does not answer, the daemon's memory must do: CRI-O hands a failed CHECK on as
-// a pod without a network (cri-o/ocicni pull request 36); containerd asks for none (containerd issue 13332).
+// CHECK: this sandbox's holds, as an ADD would answer them now, against what the runtime believes. The ledger is asked,
+// one read for each address. Without the API server the daemon's memory must do: CRI-O hands a failed CHECK on as a pod
+// without a network (cri-o/ocicni pull request 36); containerd asks for none (containerd issue 13332).
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import { answerOf } from "../../cni/answer.ts";
 import type { Attachment } from "../../cni/attachments.ts";
@@ -23,7 +23,7 @@ import { podOf } from "./pods.ts";
 /** A read takes milliseconds; a runtime waits for the answer. */
 const askMs = 5000;
 
-/** Silent where they agree; code 100 with every difference otherwise. Nothing is written. */
+/** Silent where they agree; code 100 with every difference otherwise. Writes nothing. */
 export async function check(
   parts: DaemonContext,
   invocation: AttachmentInvocation,
@@ -39,7 +39,7 @@ export async function check(
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal, mayWait: false });
     using look = parts.sliced.look();
     const asked = (by: ClaimUse | undefined) =>
-      // Nothing is handed out by it: what the leader has not told does not matter.
+      // Nothing is handed out by it: the leader's word is not needed.
       askingOf({ ...parts, invocation, loaded, pod, sliced: { ...look, unknown: "" }, claim: by, isGiven: true });
     const { asking, holdOf } = (claim && (await byClaim(parts, asked(claim), claim, signal))) ?? {
       asking: asked(undefined),
@@ -55,7 +55,7 @@ export async function check(
   });
 }
 
-/** Undefined where the claim has nothing for this pod: it may have come after the pod, which then has an address of its own. */
+/** Undefined where the claim has nothing for this pod: a claim that came later finds a pod with its own address. */
 async function byClaim(parts: DaemonContext, asking: Asking, claim: ClaimUse, signal: AbortSignal) {
   const holdOf = await parts.claims.holds.usedBy(asking.shares, claim, signal);
   return asking.shares.some((share) => holdOf(share) !== undefined) ? { asking, holdOf } : undefined;
@@ -68,7 +68,7 @@ async function heldByPod(parts: DaemonContext, invocation: AttachmentInvocation,
     held.find(({ hold }) => sameOwner(hold.owner, owner) && contains(definition.prefix, hold.address))?.hold;
 }
 
-/** What the ledger has there now; nothing where it is not this sandbox's. */
+/** The ledger's hold there now; nothing where it is not this sandbox's. */
 async function current(parts: DaemonContext, attachment: Attachment, entry: RecordedHold, signal: AbortSignal) {
   const { namespace, hold } = entry;
   const { domain, address } = hold;

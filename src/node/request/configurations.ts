@@ -12,16 +12,16 @@ export interface LoadedConfig extends Parsed {
   readonly persistence: Persistence;
 }
 
-/** A cluster has some hundred networks; prevResult and runtimeConfig make a text differ per pod, so old ones must leave. */
+/** A cluster has some hundred networks; prevResult and runtimeConfig differ per pod, so old texts must leave. */
 const maxCached = 512;
 
 export interface Configs {
-  /** Throws CniError: code 6 for what is no JSON, 7 for what is wrong, 5 where the flat file cannot be read. */
+  /** Throws CniError: code 6 for no JSON, 7 for a wrong configuration, 5 for an unreadable flat file. */
   load(text: string): Promise<LoadedConfig>;
 }
 
 export function configsOf(findFile: FindFlatFile, log: Log): Configs {
-  /** Text of the `ipam` object with name, version, what stands beside it, and the flat file's stamp -> the parsed one. */
+  /** Text of the `ipam` object with name, version, the keys beside it and the flat file's stamp -> its parsing. */
   const cache = new Recent<Parsed>(maxCached);
   return {
     async load(text) {
@@ -40,7 +40,7 @@ export function configsOf(findFile: FindFlatFile, log: Log): Configs {
   };
 }
 
-/** For commands that work with whatever they get: undefined where the configuration cannot be read. */
+/** For commands that work with any input: undefined where the configuration cannot be read. */
 export async function configIn(
   { configs, log }: Pick<DaemonContext, "configs" | "log">,
   command: string,

@@ -1,4 +1,4 @@
-// What a runtime is told when the API server, the ledger or the disk fails: try again later (code 11), with what and why.
+// A failure of API server, ledger or disk, as a runtime is told it: try again later (code 11), with what and why.
 import { ObjectError as BadObject } from "../../api/error.ts";
 import { CniError, errorCodes, errorObject } from "../../cni/error.ts";
 import type { Reply } from "../../cni/protocol/frame.ts";
@@ -10,7 +10,7 @@ import { isApiError } from "../../kube/errors.ts";
 import { JournalError } from "../../ledger/journal/error.ts";
 import { UncertainTake } from "../add/address-source.ts";
 
-/** Whatever was thrown, as the error of the specification. A bug keeps its words, and is worth trying again. */
+/** Any thrown value, as the error of the specification. A bug keeps its words, and is worth trying again. */
 export function failureOf(error: unknown): CniError {
   if (error instanceof CniError) return error;
   if (error instanceof DefinitionError)

@@ -1,4 +1,4 @@
-// What a configuration_path may reach, and what an error says of it. On a real disk.
+// Which files a configuration_path may reach, and what an error says of them. On a real disk.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

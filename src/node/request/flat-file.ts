@@ -1,6 +1,6 @@
-// The flat file of whereabouts: the first that exists of a few paths, looked at again after a second. Whoever may write a
-// definition names `configuration_path`, and the daemon reads as root. So only regular files below the administrator's folders
-// are opened, links do not lead out of those, the size is limited, and an error repeats nothing of what was read.
+// The flat file of whereabouts: the first that exists of a few paths, looked at again after a second. An author of
+// definitions names `configuration_path`, and the daemon reads as root. So only regular files below the administrator's
+// folders are opened, links do not lead out of those, the size is limited, and an error repeats nothing of the text.
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { maxConfigBytes, show } from "../../cni/json.ts";
 import { Recent } from "../../kube/cache/recent.ts";
 
 export interface Disk {
-  /** At most `limit` bytes of a regular file below `folders`, all links followed; undefined where there is no such file. */
+  /** At most `limit` bytes of a regular file below `folders`, all links followed; undefined: there is no such file. */
   read(path: string, folders: readonly string[], limit: number): Promise<Uint8Array | undefined>;
 }
 
@@ -43,7 +43,7 @@ interface StampedFile extends FlatFile {
   readonly stamp: string;
 }
 
-/** Given the inline `configuration_path`. Undefined where none exists, which is fine. Code 7 for a path that is not allowed, 5 for what cannot be read. */
+/** Takes the inline `configuration_path`. Undefined: no file, which is fine. Code 7: not allowed; 5: unreadable. */
 export type FindFlatFile = (configurationPath: string) => Promise<StampedFile | undefined>;
 
 export interface FlatFileOptions {
@@ -55,7 +55,7 @@ export interface FlatFileOptions {
 
 /** Requests come by the hundred in a second, and administrators edit by hand. */
 const freshMs = 1000;
-/** A handful of networks have one of their own; who makes up more pays with reading. */
+/** A handful of networks have one of their own; more of them cost reads. */
 const maxKept = 64;
 
 export function flatFiles(options: FlatFileOptions): FindFlatFile {

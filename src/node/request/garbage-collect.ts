@@ -41,7 +41,7 @@ export async function collect(parts: DaemonContext, text: string, signal: AbortS
   }
 }
 
-/** Undefined where the list is missing or broken: read as empty, it would free the addresses of every pod on the node. */
+/** Undefined where the list is missing or broken: read as empty, it would free every pod's addresses on the node. */
 function validIn({ log }: DaemonContext, { network }: LoadedConfig): ReadonlySet<AttachmentKey> | undefined {
   try {
     return new Set(parseValidAttachments(network.plugin).map(attachmentKey));

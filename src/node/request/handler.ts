@@ -1,4 +1,4 @@
-// One request of the shim: which command, what came of it, and the reply in the form that the specification has for it.
+// One request of the shim: its command, its outcome, and the reply in the specification's form.
 import { CniError, errorCodes, statusError } from "../../cni/error.ts";
 import { type Invocation, parseInvocation } from "../../cni/invocation.ts";
 import { isObject } from "../../cni/json.ts";
@@ -68,14 +68,14 @@ async function answer(parts: DaemonContext, request: Request, signal: AbortSigna
 
 async function status(parts: DaemonContext, text: string, signal: AbortSignal): Promise<void> {
   const loaded = await configIn(parts, "STATUS", text);
-  // What comes from this node's slices alone needs no API server. A configuration that cannot be read says nothing about this node.
+  // Addresses of this node's slices need no API server. An unreadable configuration says nothing about this node.
   const isLocal = loaded !== undefined && parts.sliced.isWhole(loaded.config);
   const obstacles = isLocal ? parts.sliced.obstacles() : await parts.obstacles(signal);
   const error = statusError(obstacles, parts.conflicts() > 0);
   if (error !== undefined) throw error;
 }
 
-/** What ends something works with whatever it gets. */
+/** A command that ends something works with any input. */
 function textOf(stdin: Uint8Array, { command }: Invocation): string {
   if (command !== "ADD" && command !== "CHECK") return lenient.decode(stdin);
   try {
@@ -85,7 +85,7 @@ function textOf(stdin: Uint8Array, { command }: Invocation): string {
   }
 }
 
-/** In the version that was asked in, as far as it can be read. */
+/** The version of the request, as far as it can be read. */
 function versionOf(stdin: Uint8Array): SpecVersion {
   try {
     return parseVersion(versionIn(utf8.decode(stdin)));

@@ -1,4 +1,4 @@
-// The pods of this node: from the informer, else from the API server. What an ADD needs to know of a pod, as one value.
+// The pods of this node: from the informer, else from the API server. An ADD's facts of a pod, as one value.
 import { isPodOf, mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { pods } from "../../cluster/resources.ts";
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
@@ -15,12 +15,12 @@ import type { LoadedConfig } from "./configurations.ts";
 export interface PodFacts extends ObjectName {
   readonly annotations: Readonly<Record<string, string>>;
   readonly statefulSet?: string;
-  /** The kubelet's copy of a pod that it started from a file: it knows the pod under another UID than the API server. */
+  /** The kubelet's copy of a pod from a file: it knows the pod under another UID than the API server. */
   readonly isMirror: boolean;
   readonly object: DeepReadonly<KubeObject>;
 }
 
-/** An empty UID: whichever pod has the name. */
+/** An empty UID: any pod of the name. */
 export interface PodQuery extends ObjectName {
   /** From the API server, though the informer has it: its annotations may have changed a moment ago. */
   readonly isFresh?: boolean;
@@ -28,8 +28,8 @@ export interface PodQuery extends ObjectName {
 
 export interface Pods {
   /**
-   * The informer may be a moment behind the kubelet, so a pod that it lacks is asked for. So is one without a UID: under the
-   * UID of a namesake that is gone, the hold would be collected with it. Throws the client's error; undefined: no such pod.
+   * The informer may be a moment behind the kubelet, so a missing pod is asked for. So is one without a UID: under the
+   * UID of a gone namesake the hold would be collected with it. Throws the client's error; undefined: no such pod.
    */
   find(query: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined>;
 }
@@ -59,12 +59,12 @@ function factsOf(pod: DeepReadonly<KubeObject>): PodFacts {
   };
 }
 
-/** The API server answers in milliseconds or is away; a pod that this node may run is in the informer long before. */
+/** The API server answers in milliseconds or is away; a pod of this node is in the informer long before. */
 const awayMs = 2000;
 
 /**
- * Undefined where there is no such pod; for a network of this node's slices alone, also where the API server does not answer.
- * Not so for tenants, sticky addresses or claims: a StatefulSet's pod or a VM would get another address than its own.
+ * Undefined where there is no such pod; for a network of this node's slices alone, also without the API server. Not so
+ * for tenants, sticky addresses or claims: a StatefulSet's pod or a VM would get another address than its own.
  */
 export async function podOf(
   parts: DaemonContext,
@@ -79,7 +79,7 @@ export async function podOf(
   const query = { namespace, name, uid };
   if (!parts.sliced.isWhole(config) || mustKnow) {
     const pod = await parts.pods.find(query, signal);
-    // An interface that was plugged into a running pod a moment ago may not have come to the informer yet.
+    // The informer may not have an interface yet that was plugged into a running pod a moment ago.
     const isNew = isOwn && pod !== undefined && selectionOf(pod, interfaceName) === undefined;
     return isNew ? parts.pods.find({ ...query, isFresh: true }, signal) : pod;
   }

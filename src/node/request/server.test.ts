@@ -1,4 +1,4 @@
-// The socket: who is heard, how much, how many, and what becomes of a socket file that is there already.
+// The socket: who is heard, how much, how many, and what becomes of an existing socket file.
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";

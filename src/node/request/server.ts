@@ -1,6 +1,6 @@
-// The daemon's unix socket: one request and one reply per connection. Promised: only root and the daemon's own user are heard
-// (0600, in a folder that is 0700); at most `maxInWork` requests are worked on, and more are told to try again; each has a
-// deadline, and is called off when the runtime hangs up. A socket that another daemon answers on is never taken away from it.
+// The daemon's unix socket: one request and one reply per connection. Promised: only root and the daemon's own user are
+// heard (0600, in a folder of 0700); at most `maxInWork` requests are in work, and more are told to try again; each has
+// a deadline, and is called off when the runtime hangs up. A socket that another daemon answers on is left alone.
 import { once } from "node:events";
 import { chmod, mkdir, unlink } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -18,13 +18,13 @@ export interface SocketServerOptions extends Pick<DaemonOptions, "peerUid" | "ow
   readonly handle: (request: Request, signal: AbortSignal) => Promise<Reply>;
 }
 
-/** A node has some hundred pods with a few interfaces each; 1,024 requests of 1 MiB at most are 1 GiB, of 2 KiB as usual 2 MiB. */
+/** A node has some hundred pods, a few interfaces each; 1,024 requests are 1 GiB at 1 MiB, 2 MiB at the usual 2 KiB. */
 const maxInWork = 1024;
-/** Connections that have not sent their request yet; beyond, the kernel's queue holds them. */
+/** Connections that have not sent their request yet; the kernel's queue holds further ones. */
 const maxConnections = 2 * maxInWork;
 /** Below the shim's 110 s, so that the runtime reads our words and not the shim's. */
 const requestMs = 100_000;
-/** A shim sends its request in one go; who needs longer is no shim. */
+/** A shim sends its request in one go; a slower client is no shim. */
 const readMs = 10_000;
 
 export class SocketServer {
@@ -57,7 +57,7 @@ export class SocketServer {
     await chmod(path, 0o600);
   }
 
-  /** Takes no more connections, and waits for the requests in work; what is left when the signal aborts is called off. */
+  /** Takes no more connections, and waits for the requests in work; an abort of the signal calls off the rest. */
   async close(signal: AbortSignal): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#idle) socket.destroy();

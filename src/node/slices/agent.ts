@@ -31,32 +31,32 @@ export interface SliceAgentOptions extends Pick<
   readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
   /** The version of the sliced ranges that no take works against any more. */
   readonly seenVersion: () => number;
-  /** The version that the API server told last; `look` is called when it may have changed. Absent: `seenVersion` is asked all the time. */
+  /** The version that the API server told last; `look` tells of changes. Absent: `seenVersion` is always asked. */
   readonly toldVersion?: () => number;
   /** How many daemons there are; 0 or absent: not known. */
   readonly daemons?: () => number;
-  /** The API server was restored: what the node wrote is older than it was. `restored` is called for it. */
+  /** The API server was restored: the node's writes are older than they were. It calls `restored`. */
   readonly onRestore: () => void;
   /** Since when the leader waits for all nodes after a restore; undefined: it does not. */
   readonly restoreNote: () => string | undefined;
-  /** Looks whether the API server was restored, where the connection was lost since; `restored` is called when it was. */
+  /** Looks for a restore of the API server if the connection was lost since; then calls `restored`. */
   readonly assure?: (signal: AbortSignal) => Promise<void>;
-  /** Where shared addresses of a namespace are recorded. */
+  /** The ledger of shared addresses of a namespace. */
   readonly ledgerOf: (namespace: string) => Ledger;
   /** A hold of the journal is in the reservation ledger now. */
   readonly onMoved: (namespace: string, hold: Hold) => void;
-  /** How long the node hands out without hearing from the API server. Others get its slices after twice that. */
+  /** How long the node hands out without hearing from the API server. Other nodes get its slices after twice that. */
   readonly authorityMs?: number;
   readonly moment: () => Moment;
   readonly memory: Memory;
   readonly tell: (slice: ObjectName, type: "Normal" | "Warning", reason: string, message: string) => void;
-  /** The NodeSlicePool of a range that this node has no grant of, by the shared state; undefined: there is none. */
+  /** The NodeSlicePool of a range without a grant of this node, by the shared state; undefined: there is none. */
   readonly poolOf?: (use: SliceUse) => string | undefined;
-  /** In a sentence why the controller grants nothing of a range, whatever happens; undefined: it does not say so. */
+  /** In a sentence why the controller grants nothing of a range, whatever happens; undefined: no reason is said. */
   readonly refusalOf?: (use: SliceUse) => string | undefined;
   /** An address of a pod that is gone was freed, and cools down. */
   readonly onOrphan?: (hold: Hold) => void;
-  /** How many slices are tended at once. Default: one. */
+  /** How many slices are reconciled at once. Default: one. */
   readonly workers?: number;
 }
 
@@ -81,7 +81,7 @@ export class SliceAgent {
   #slices: NodeSlices = readNodeSlices(undefined);
   /** The last call to the API server failed. At the start it has not been tried, and counts as there. */
   #isAway = false;
-  /** The last renewal of the Lease failed: only then the journal alone may be believed, not where some other call failed. */
+  /** The last renewal of the Lease failed: only then is the journal alone believed, not after other failed calls. */
   #isCutOff = false;
   /** The authority was over, and the slices have not been compared since. */
   #isLapsed = false;
@@ -93,7 +93,7 @@ export class SliceAgent {
   #reported: ReadonlySet<string> = new Set();
   /** The leader is to be told of a restore: it waits for nodes that the server has forgotten. */
   #isRestored = false;
-  /** What was noted before: of an earlier restore. */
+  /** The note before this restore: of an earlier one. */
   #noteBefore: string | undefined;
 
   constructor(options: SliceAgentOptions) {
@@ -133,7 +133,7 @@ export class SliceAgent {
     this.#lease.look();
   }
 
-  /** The API server was restored from an older copy: the leader is told at once what the journal has, and each slice is compared anew. */
+  /** The API server was restored: the leader is told at once what the journal has, and each slice is compared anew. */
   restored(): void {
     this.#isRestored = true;
     this.#noteBefore = this.#options.restoreNote();
@@ -145,7 +145,7 @@ export class SliceAgent {
     // Before the authority is known nothing is handed out.
     await this.#holdBackOthers();
     await this.#authority.load();
-    // What was given up is nobody's before the Lease says so.
+    // A slice that was given up is nobody's before the Lease says so.
     const unfollow = this.journal.follow(() => {
       const left = new Set(this.#unsealed().map(({ key }) => key));
       if (!this.#reported.isSubsetOf(left)) this.#lease.renewSoon();
@@ -162,7 +162,7 @@ export class SliceAgent {
     return name === undefined ? undefined : formatDomain({ scope: "slice", namespace: use.namespace, name });
   }
 
-  /** What this node has is known: from the API server, or, while that is away, from the journal alone. */
+  /** This node's slices are known: from the API server, or, while that is away, from the journal alone. */
   isKnown(): boolean {
     return (this.#lease.isHeard && this.#tending.isCompared) || this.#mayGoOn();
   }
@@ -202,7 +202,7 @@ export class SliceAgent {
     if (isNew) for (const { key } of this.#grantsOf(use)) this.#tending.hurry(key);
   }
 
-  /** Resolves when what may be handed out of the range has grown, or something of it was given back; rejects with the signal's reason. */
+  /** Resolves when the range has more to hand out, or an address was given back; rejects with the signal's reason. */
   changed(use: SliceUse, signal: AbortSignal): Promise<void> {
     return this.#shortage.grown(sliceUseKey(use), signal);
   }
@@ -252,7 +252,7 @@ export class SliceAgent {
     return this.#isCutOff && !this.#isLapsed && this.#authority.leftMs > 0;
   }
 
-  /** Another node's slices, on a copied disk or after a renaming: held back until the API server says that they are this node's. */
+  /** Another node's slices, on a copied disk or after a renaming: held back until the API server says they are ours. */
   async #holdBackOthers(): Promise<void> {
     const { node, log } = this.#options;
     for (const grant of this.journal.grants()) {
@@ -267,7 +267,7 @@ export class SliceAgent {
   async #renewed(at: Moment): Promise<void> {
     if (!this.isWaitedFor) this.returns += 1;
     this.#renewedMs = this.#options.clock.monotonicMs();
-    // While its authority was over the slices may have become others'.
+    // While its authority was over the slices may have become other nodes'.
     if (this.#authority.leftMs <= 0 && this.journal.grants().length > 0) {
       this.#isLapsed = true;
       this.#tending.compareAnew();

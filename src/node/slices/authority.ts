@@ -1,8 +1,8 @@
 // How long a node may hand out of its slices without hearing from the API server (docs/decisions/0013): its authority,
-// from the last renewal of its Lease; others get the slices after twice that. The stricter of two clocks counts: the
-// kernel's uptime, which nobody sets but which stands still while a hypervisor pauses the machine, and the wall clock,
-// which can be set. A clock that went back proves nothing (lxcfs begins uptimes anew). A renewal is noted at most every
-// few minutes: a restart believes a little less than it might, never more.
+// from the last renewal of its Lease; other nodes get the slices after twice that. The stricter of two clocks counts:
+// the kernel's uptime, which nobody sets but which stands still while a hypervisor pauses the machine, and the wall
+// clock, which can be set. A clock that went back proves nothing (lxcfs begins uptimes anew). A renewal is noted at
+// most every few minutes: a restart believes a little less than it might, never more.
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -27,12 +27,12 @@ export interface AuthorityOptions {
   readonly authorityMs: number;
   readonly moment: () => Moment;
   readonly memory: Memory;
-  /** What the journal has of the same, for a node whose own note is lost: by the wall clock. */
+  /** The journal's last renewal by the wall clock, for a node whose own note is lost. */
   readonly journal: { readonly renewedMs: number | undefined; renewed(wallMs: number): Promise<void> };
   readonly log: Log;
 }
 
-/** A wall clock is set back by so much in normal life; an uptime never is. It costs so much of the 12 h between authority and quarantine. */
+/** A wall clock is set back by so much in normal life, an uptime never. It costs so much of the 12 h to quarantine. */
 const backMs = 300_000;
 const writeEveryMs = 180_000;
 
@@ -54,7 +54,7 @@ export class Authority {
     this.#options = options;
   }
 
-  /** What an earlier process noted. */
+  /** Reads the note of an earlier process. */
   async load(): Promise<void> {
     const { journal, memory, log } = this.#options;
     const noted = await memory.read().catch((error: unknown) => {

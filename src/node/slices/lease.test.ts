@@ -15,7 +15,7 @@ let clock: ManualClock;
 let api: FakeApi;
 let stop: AbortController;
 let running: Promise<void>;
-/** What the API server has told, what takes still work by, and how often that was asked. */
+/** The API server's version, the version of takes under way, and how often that was asked. */
 let versions: { told: number; seen: number; asked: number };
 
 let journal = "";
@@ -80,7 +80,7 @@ const renewals = () => api.count("PATCH", path);
 const stored = async () =>
   JSON.parse(await new KubeClient({ transport: api.transport, clock }).raw(path)) as Lease & { spec: object };
 const told = async () => (await stored()).metadata.annotations?.[seenAnnotation];
-/** As the controller does, or a copy: whatever is there is replaced, under a new version. */
+/** As the controller does, or a copy: replaces the Lease, under a new version. */
 const put = ({ metadata: { annotations = {} }, spec }: Lease & { spec: object }) =>
   api.put(path, { metadata: { annotations }, spec });
 

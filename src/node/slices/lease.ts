@@ -1,4 +1,4 @@
-// The node's one Lease (src/api/slices/node-lease.ts): renewed here, and followed for what the controller writes on it.
+// The node's one Lease (src/api/slices/node-lease.ts): renewed here, and followed for the controller's part of it.
 // Promised: a renewal patches the daemon's own keys only, once a minute, at once for another version of the sliced
 // ranges, and after a failure with growing pauses. It is guarded by the version that the daemon left. A Lease that is
 // older than that is the sign of an API server that was restored from a copy: nobody else renews it, and unlike a
@@ -31,7 +31,7 @@ export interface NodeLeaseOptions extends Pick<
   /** The journal's id. */
   readonly identity: string;
   readonly authorityMs: number;
-  /** What the journal has, as the leader is told it. */
+  /** The journal's slices, as the leader is told them. */
   readonly journalText: () => string;
   readonly onRenewed: (at: Moment) => Promise<void>;
   readonly onFailed: () => void;
@@ -43,12 +43,12 @@ export interface NodeLeaseOptions extends Pick<
   readonly onSlices: (slices: NodeSlices) => void;
 }
 
-/** 5,000 nodes once a minute are 83 writes a second of 1 KB each: what kubelets' own Leases cost is six times that. */
+/** 5,000 nodes once a minute are 83 writes a second of 1 KB each: kubelets' own Leases cost six times that. */
 const renewEveryMs = 60_000;
 /** A range that closes waits for every node's word: each second of delay is one without new addresses. */
 const lookEveryMs = 1000;
 const callMs = 10_000;
-/** A renewal costs the API server about 4 ms: as many at once as there are nodes would only wait for each other, and keep the leader waiting. */
+/** A renewal costs the API server about 4 ms: all nodes at once would wait for each other, and the leader for them. */
 const perNodeMs = 4;
 const longestSpreadMs = 30_000;
 const backoff = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 120_000 };
@@ -59,7 +59,7 @@ export class NodeLease {
   /** Ends the rest between two renewals. */
   #woken = new AbortController();
   #isDue = false;
-  /** As it was left: a server that has an older one is another. */
+  /** As it was left: a server with an older one was restored. */
   #left: { readonly renewedMs: number; readonly version?: string | undefined } | undefined;
 
   constructor(options: NodeLeaseOptions) {
@@ -75,7 +75,7 @@ export class NodeLease {
     });
   }
 
-  /** What the controller has written has been heard, be it nothing. */
+  /** The controller's part has been heard, be it nothing. */
   get isHeard(): boolean {
     return this.#informer.hasSynced;
   }
@@ -86,7 +86,7 @@ export class NodeLease {
     this.#woken = new AbortController();
   }
 
-  /** The leader waits for what is to be said. */
+  /** The leader waits for the daemon's word. */
   renewSoon(): void {
     this.#isDue = true;
     this.look();
@@ -117,7 +117,7 @@ export class NodeLease {
       const at = moment();
       let pauseMs = renewEveryMs * (0.9 + 0.2 * random());
       try {
-        // Where it cannot be told now it is looked at again, and told then.
+        // A failed look is tried again, and told then.
         await this.#options.assure?.(signal).catch(() => {});
         await this.#renew(seen, signal);
         await onRenewed(at);
@@ -126,21 +126,21 @@ export class NodeLease {
         log.warn("the node's Lease could not be renewed", { error });
         onFailed();
         pauseMs = pauses.next();
-        // What the server asks for is kept to, also where there is news to tell; nodes that were asked at once do not come back at once.
+        // The server's Retry-After counts, even with news to tell; nodes that were asked at once come back apart.
         await sleep(clock, retryAfterOf(error) * (1 + random()), signal);
       }
       await this.#rest(pauseMs, seen, signal);
     }
   }
 
-  /** Until the time is over, or another version has been seen: all nodes see it at once, so each waits for a moment of its own. */
+  /** Until the time is over, or another version is seen: all nodes see it at once, so each waits its own moment. */
   async #rest(pauseMs: number, seen: number, signal: AbortSignal): Promise<void> {
     const { clock, seenVersion, toldVersion, random, daemons = () => 0 } = this.#options;
     const untilMs = clock.monotonicMs() + pauseMs;
     for (let left = pauseMs; left > 0; left = untilMs - clock.monotonicMs()) {
       const spread = () => random() * Math.min(daemons() * perNodeMs, longestSpreadMs);
       if (this.#isDue || seenVersion() !== seen) return void (await sleep(clock, Math.min(left, spread()), signal));
-      // Where the last word is also the newest, only another can change it.
+      // Where the last word is also the newest, only a new one can change it.
       const isSettled = toldVersion?.() === seen;
       const early = AbortSignal.any([signal, this.#woken.signal]);
       await sleep(clock, isSettled ? left : Math.min(left, lookEveryMs), early);
@@ -156,7 +156,7 @@ export class NodeLease {
       const body = this.#body(seen, version === undefined ? {} : { resourceVersion: version });
       return client.patch(leases, at, { type: "merge", body }, call);
     };
-    // Whatever was written meanwhile, by the controller or in another history. Once it was compared a faster controller is no matter.
+    // Reads what the controller or another history wrote meanwhile. Once compared, a faster controller is no matter.
     const patchRead = async () => {
       this.#compare(await client.get(leases, at, call));
       return patch();
@@ -166,7 +166,7 @@ export class NodeLease {
     const lease = await (isUnknown ? patchRead() : patch(guard)).catch((error: unknown) => {
       if (isApiError(error, "conflict")) return patchRead();
       if (!isApiError(error, "not-found")) throw error;
-      // The controller may be faster, with the slices that the node is to have.
+      // The controller may be faster, with the slices for the node.
       return client.create(leases, this.#body(seen, at), call).catch((again: unknown) => {
         if (isApiError(again, "already-exists")) return patch();
         throw again;
@@ -175,12 +175,12 @@ export class NodeLease {
     this.#left = { renewedMs: Date.parse(lease.spec?.renewTime ?? ""), version: lease.metadata.resourceVersion };
   }
 
-  /** The version to renew: as it was left, or what the controller has made of that. */
+  /** The version to renew: as it was left, or as the controller has changed it. */
   #guard(): string | undefined {
     const { namespace, node } = this.#options;
     const known = this.#informer.cache.get(`${namespace}/${nodeLeaseName(node)}`);
     const version = known?.metadata.resourceVersion;
-    // Opaque to clients of old; every server that is known counts.
+    // Officially opaque; every known server counts.
     if (known === undefined || !(Number(version) > Number(this.#left?.version))) return this.#left?.version;
     this.#compare(known);
     return version;

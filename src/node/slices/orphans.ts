@@ -1,7 +1,7 @@
 // Holds of the journal whose pods are gone: a DEL that never came. Freed only when two looks, half a minute apart, miss
 // the pod among this node's pods, and the API server, asked for the pod itself, says that it is gone or has ended.
-// Never freed: what the API server need not know of (podman, no namespace, a static pod without a mirror), what
-// something keeps, what no pod owns.
+// Never freed: holds of pods that the API server need not know (podman, no namespace, a static pod without a mirror),
+// holds with a keeper, holds that no pod owns.
 import { isOffServer, isPodOf, mayLackMirror, mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { type Pod, pods } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
@@ -84,7 +84,7 @@ export function isOver(owner: PodOwner, pod: DeepReadonly<Pod> | undefined, node
   if (mayLackMirror({ mirrorOf: pod?.metadata.annotations?.[mirrorAnnotation] }, owner)) return false;
   if (pod === undefined || !isPodOf(pod.metadata, owner.uid)) return true;
   if (hasEnded(pod)) return true;
-  // Without a UID the name must do: a namesake on another node is another pod; one that has no node yet may be this one.
+  // Without a UID the name must do: a namesake on another node is another pod; one without a node may be this one.
   const place = pod.spec?.nodeName ?? "";
   return owner.uid === "" && place !== "" && place !== node;
 }

@@ -1,6 +1,6 @@
-// Tends the slices of a node, each by its key: reads its IPPool when the Lease names a change, brings the journal there, does
-// what the grant asks (lend, return, drain), then shows the journal's state on the object. Level-based: nothing is lost while
-// the API server is away. Promised: a slice is with one worker at a time: a word on the object is on the journal's disk.
+// Reconciles a node's slices, each by its key: reads its IPPool when the Lease names a change, brings the journal
+// there, does the grant's tasks (lend, return, drain), shows the journal on the object. Level-based: nothing is lost
+// while the API server is away. Promised: a slice has one worker at a time: a word on the object is on the disk.
 import { nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
 import { type NodeSlices, sliceUseKey } from "../../api/slices/node-lease.ts";
 import { sliceLabelName } from "../../api/slices/slice-grant.ts";
@@ -24,19 +24,18 @@ export interface SliceReconcilerOptions extends Pick<
   "client" | "node" | "journal" | "clock" | "random" | "log" | "pods" | "ledgerOf" | "onMoved" | "tell" | "workers"
 > {
   readonly shortage: Shortage;
-  /** What the controller wrote on the Lease is known, be it nothing. */
+  /** The controller's part of the Lease is known, be it nothing. */
   readonly isLeaseHeard: () => boolean;
-  /** All slices have been compared. */
   readonly onCompared: () => void;
   /** The API server answered, or did not. */
   readonly onAnswer: (isHeard: boolean) => void;
 }
 
-/** Ten slices, 20 ms each, one after the other: with four at once, 1,000 nodes kept an API server of two cores so busy that it lost its leader. */
+/** Ten slices, 20 ms each: at four at once, 1,000 nodes kept a two-core API server so busy that its leader was lost. */
 const defaultWorkers = 1;
 /** Several changes of one moment are one write. */
 const gatherMs = 50;
-/** Cooling ends without a word of the journal: so often the free addresses are counted anew. Absent: a slice that could not be left yet (grant/lost-slice.ts). */
+/** Cooling ends silently: free addresses are counted anew. Absent: a slice not left yet (grant/lost-slice.ts). */
 const lookOverMs = { cooling: 30_000, absent: 30_000, quiet: 600_000 } as const;
 const slow = { fromMs: 1000, times: 3, maxMs: 30_000 } as const;
 
@@ -47,19 +46,19 @@ export class SliceReconciler {
   /** Domain -> the key of its range. */
   readonly #uses = new Map<string, string>();
   #named: Readonly<Record<string, string>> = {};
-  /** The Lease names not all. */
+  /** The Lease does not name all slices. */
   #hasMore = false;
-  /** In which all of this node's slices were listed. */
+  /** The epoch in which all of this node's slices were listed. */
   #listedEpoch = 0;
   /** Raised when all slices must be read anew before they are handed out of. */
   #epoch = 1;
-  /** What the journal had when the comparing began, and was not read since. */
+  /** Slices that the journal had when the comparing began, and that were not read since. */
   #uncompared: Set<string>;
-  /** What keeps a slice from being compared; empty: nothing but time. */
+  /** The reason why a slice is not compared; empty: nothing but time. */
   trouble = "";
   /** While the API server is away. */
   readonly #pause: RetryPause;
-  /** A slow server is left to others, but for what others wait for. */
+  /** A slow server is left to others, but for words that somebody waits for. */
   #restUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SliceReconcilerOptions) {
@@ -86,7 +85,7 @@ export class SliceReconciler {
     await this.#controller.run(signal).finally(unfollow);
   }
 
-  /** What the Lease names. */
+  /** The slices that the Lease names. */
   name({ grants, more }: Pick<NodeSlices, "grants" | "more">): void {
     this.#named = grants;
     this.#hasMore = more > 0;
@@ -94,7 +93,7 @@ export class SliceReconciler {
     for (const key of keys) if (this.#states.get(key)?.token !== (grants[key] ?? "")) this.#controller.enqueue(key);
   }
 
-  /** At once, for what others wait for. */
+  /** At once, for a word that somebody waits for. */
   hurry(key: string): void {
     this.#stateOf(key).isUrgent = true;
     this.#controller.enqueue(key);
@@ -111,14 +110,14 @@ export class SliceReconciler {
     for (const key of this.#uncompared) this.#controller.enqueue(key);
   }
 
-  /** The API server is there again: what waited for it need not. */
+  /** The API server is there again: nothing waits for it any more. */
   resume(): void {
     if (this.#pause.leftMs <= 0) return;
     this.#pause.end();
     for (const { key } of this.#options.journal.grants()) this.#controller.enqueue(key);
   }
 
-  /** In a sentence why there is no more of the slice to be had; empty: nobody said so. */
+  /** In a sentence why the slice has no more; empty: no reason is said. */
   exhausted(key: string): string {
     return this.#states.get(key)?.granted?.grant.exhausted ?? "";
   }
@@ -162,7 +161,7 @@ export class SliceReconciler {
     try {
       const requeueAfterMs = await this.#tend(key, signal);
       const nowMs = clock.monotonicMs();
-      // A quick answer to what others wait for cuts no rest short.
+      // A quick answer to an urgent write cuts no rest short.
       this.#restUntilMs = Math.max(this.#restUntilMs, nowMs + restAfter(nowMs - beganMs, random()));
       this.#pause.answered();
       await this.#trust(signal);
@@ -197,7 +196,7 @@ export class SliceReconciler {
     return Math.min(...waits, isCooling ? lookOverMs.cooling : lookOverMs.quiet);
   }
 
-  /** A journal that lost lines is believed again when every slice of it, and every one that it may have lost, was read. */
+  /** A journal that lost lines is believed again when every slice that it has, or may have lost, was read. */
   async #trust(signal: AbortSignal): Promise<void> {
     const { journal, isLeaseHeard } = this.#options;
     if (journal.suspect === "" || !isLeaseHeard() || !this.isCompared) return;
@@ -206,7 +205,7 @@ export class SliceReconciler {
     if (this.isCompared && (!this.#hasMore || this.#listedEpoch === this.#epoch)) await journal.trusted();
   }
 
-  /** What the Lease has no room to name is found by its label, and read too. */
+  /** Slices that the Lease has no room to name are found by their label, and read too. */
   async #listOwn(signal: AbortSignal): Promise<void> {
     const { client, node } = this.#options;
     const epoch = this.#epoch;
@@ -225,8 +224,8 @@ export class SliceReconciler {
   }
 }
 
-/** How long a daemon leaves a slow server to others: three times as long as it took, since every node may be about to write as much. 0 after a
- * quick answer. Half as long to half as long again, so that those who were slow together do not come back together. */
+/** How long a daemon leaves a slow server to others: three times its answer, since every node may be about to write as
+ * much; half to one and a half of that, so that slow ones do not come back together. 0 after a quick answer. */
 export function restAfter(tookMs: number, random: number): number {
   return tookMs <= slow.fromMs ? 0 : Math.min(tookMs * slow.times, slow.maxMs) * (0.5 + random);
 }

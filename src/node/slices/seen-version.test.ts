@@ -1,4 +1,4 @@
-// What the node remembers of the newest version it has seen outlives a restart, however large it is.
+// The newest version that a node has seen outlives a restart, however large it is.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// The newest version of the sliced ranges that this node has seen, and where it keeps pools, on its disk: after a
-// restart an older one is not believed.
+// The newest version of the sliced ranges that this node has seen, and its place of pools, on its disk: after a restart
+// an older one is not believed.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -11,7 +11,7 @@ export interface SeenVersion {
   readonly version: number;
   /** The namespace of the pools that this node acted by last; undefined: none yet. */
   readonly place: string | undefined;
-  /** On the disk when it returns: nothing is handed out by a version before. Without a place the last one stays. */
+  /** On the disk when it returns, before anything is handed out by it. Without a place the last one stays. */
   raise(version: number, place?: string): void;
 }
 

@@ -1,11 +1,11 @@
-// Which ranges this node found nothing free of, and who waits for more. In memory only: a daemon that restarts asks again.
+// Ranges of which this node found nothing free, and who waits for more. In memory: a restarted daemon asks again.
 import { orAborted } from "../../kube/abort.ts";
 import type { Clock } from "../../kube/clock.ts";
 
 /** Of a SliceUse: sliceUseKey. */
 type UseKey = string;
 
-/** A runtime that found nothing asks again within seconds: who has not for a minute has given up. */
+/** A runtime that found nothing asks again within seconds: after a silent minute it has given up. */
 const forgetMs = 60_000;
 
 export class Shortage {
@@ -42,7 +42,7 @@ export class Shortage {
     return this.#short.get(use)!.lastMs + forgetMs - this.#clock.monotonicMs();
   }
 
-  /** What may be handed out of the range now. More than before: nobody is short, and who waits tries again. */
+  /** The range's size now. More than before: nobody is short, and waiting requests try again. */
   sized(use: UseKey, size: bigint): void {
     const before = this.#sizes.get(use) ?? 0n;
     this.#sizes.set(use, size);
@@ -51,7 +51,7 @@ export class Shortage {
     this.#wake(use);
   }
 
-  /** How many addresses of the range are held. Fewer than before: who waits tries again. */
+  /** How many addresses of the range are held. Fewer than before: waiting requests try again. */
   held(use: UseKey, count: number): void {
     const before = this.#held.get(use) ?? 0;
     this.#held.set(use, count);

@@ -1,4 +1,4 @@
-// What a daemon needs for this node's slices, put together: journal, agent, pools over it, and what requests see of them.
+// A daemon's parts for this node's slices, put together: journal, agent, pools over it, and the view of requests.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -69,7 +69,7 @@ export function assembleSlices(options: SliceAssemblyOptions) {
   return { agent, sliced, source: { agent, pools, clock, held, ledgers, obstacle, isStarting } };
 }
 
-/** A hold that was moved out of a draining slice, in its attachment's turn: a DEL or a later ADD may come at the same moment. */
+/** Remembers a hold moved out of a draining slice, in its attachment's turn: a DEL or a later ADD may come too. */
 async function rememberMoved(options: SliceAssemblyOptions, entry: RecordedHold): Promise<void> {
   const { held, sandboxes, attachments } = options;
   const { namespace, hold } = entry;
@@ -81,7 +81,7 @@ async function rememberMoved(options: SliceAssemblyOptions, entry: RecordedHold)
     const known = sandboxes.get(attachment);
     const holds = [...(known?.holds ?? []), sandboxHold(namespace, hold)];
     if (known !== undefined) await sandboxes.move(known, holds);
-    // Its namespace is not known: what comes from slices is in no file of sandboxes.
+    // Its namespace is not known: addresses of slices are in no file of sandboxes.
     else await sandboxes.remember({ ...attachment, netns: "", pod: { namespace: podNamespace, name, uid }, holds });
   });
 }

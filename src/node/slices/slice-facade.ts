@@ -1,4 +1,4 @@
-// What requests see of this node's slices: holds, which ranges are cut, and the oldest version of those ranges that any
+// This node's slices as requests see them: holds, which ranges are cut, and the oldest version of those ranges that any
 // request still works by. The leader cuts a shared range only when every daemon says that it has seen the change. A
 // daemon says so only when no older take is under way: such a take could still write a reservation inside the range.
 import { parseDomain } from "../../api/pools/domain.ts";
@@ -20,14 +20,14 @@ export interface SlicedOptions {
   readonly obstacle: () => string;
 }
 
-/** A write whose answer was lost may still arrive: nothing waits longer in an API server than its request timeout, a minute. */
+/** A lost write may still arrive: nothing waits longer in an API server than its request timeout, a minute. */
 const lateMs = 90_000;
 /** How long a request waits for the leader's word; a runtime asks again anyway. */
 const patienceMs = 10_000;
 const lookMs = 100;
 
 export interface SlicedLook extends SlicedMap, Disposable {
-  /** What it wrote may still arrive. */
+  /** Its write may still arrive. */
   lost(): void;
 }
 
@@ -35,12 +35,12 @@ export class SliceFacade {
   readonly #options: SlicedOptions;
   /** Versions that requests under way work by. */
   readonly #looks = new Map<symbol, number>();
-  /** Versions by which something was written that may still arrive, and until when. */
+  /** Versions of writes that may still arrive, and until when. */
   #late: readonly { readonly version: number; readonly untilMs: number }[] = [];
 
   constructor(options: SlicedOptions) {
     this.#options = options;
-    // What the process before this one wrote by what it had seen may still arrive.
+    // Writes of the process before this one, by the version it had seen, may still arrive.
     const { version } = options.read();
     if (version > 0) this.#keepBack(version);
   }
@@ -59,21 +59,21 @@ export class SliceFacade {
     };
   }
 
-  /** What the leader may be told: no request works by an older version. 0: none was ever seen. */
+  /** The version for the leader: no request works by an older one. 0: none was ever seen. */
   seen(): number {
     const nowMs = this.#options.clock.monotonicMs();
     this.#late = this.#late.filter(({ untilMs }) => untilMs > nowMs);
     return Math.min(this.#options.read().version, ...this.#looks.values(), ...this.#late.map(({ version }) => version));
   }
 
-  /** Until the leader's word is known: one that has just begun to lead says it within seconds. */
+  /** Waits for the leader's word: a new leader says it within seconds. */
   async told(signal: AbortSignal): Promise<void> {
     const { clock, read } = this.#options;
     const endMs = clock.monotonicMs() + patienceMs;
     while (read().unknown !== "" && clock.monotonicMs() < endMs && (await sleep(clock, lookMs, signal)));
   }
 
-  /** Every address comes from a slice, says the configuration itself. */
+  /** The configuration itself says that every address comes from a slice. */
   isWhole({ ranges }: IpamConfig): boolean {
     return ranges.length > 0 && ranges.every(({ sliceLength }) => sliceLength !== undefined);
   }

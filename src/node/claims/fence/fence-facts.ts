@@ -1,4 +1,4 @@
-// What the fence asks the API server for, each time anew: it is there for an informer that stood still through an outage.
+// What the fence asks the API server, each time anew: it is for an informer that stood still through an outage.
 import { coolingOf } from "../../../api/holds/hold-marks.ts";
 import { isPodOf } from "../../../api/holds/pod-uid.ts";
 import { ipamClaims, type Pod, pods } from "../../../cluster/resources.ts";
@@ -13,13 +13,13 @@ import { parseAddress } from "../../../net/address.ts";
 import type { HoldPlace, ObjectName } from "../../holds/sandboxes.ts";
 
 export interface FenceFacts {
-  /** Without a UID: whichever pod has the name. Throws the client's error where the API server does not answer. */
+  /** Without a UID: any pod of the name. Throws the client's error where the API server does not answer. */
   pod(name: ObjectName, signal: AbortSignal): Promise<PodState>;
   /** Undefined where nobody holds the address. */
   hold(place: HoldPlace, signal: AbortSignal): Promise<Hold | undefined>;
 }
 
-/** The claim is not there any more, by its UID, as the API server says now. */
+/** The claim of this UID is gone, as the API server says now. */
 export async function isClaimGone(client: KubeClient, claim: ObjectName, signal: AbortSignal): Promise<boolean> {
   const { namespace, name, uid } = claim;
   return (await lookUp(client, ipamClaims, { namespace, name }, { signal }))?.metadata.uid !== uid;
@@ -54,10 +54,10 @@ export function hasEnded({ status }: DeepReadonly<Pick<Pod, "status">>): boolean
 export type PodState = "alive" | "over" | "gone";
 
 export interface SandboxFacts {
-  /** Its namespace is there, and the same. */
+  /** Its namespace exists, and is the same. */
   readonly isThere: boolean;
   readonly pod: PodState;
-  /** It was over at the look before this one: a kubelet that is well tears a sandbox down within seconds. */
+  /** It was over at the last look too: a healthy kubelet tears a sandbox down within seconds. */
   readonly wasOver: boolean;
   /** Another pod uses one of its addresses, and lives. */
   readonly isUsedElsewhere: boolean;
@@ -73,7 +73,7 @@ export function judgeSandbox({ isThere, pod, wasOver, isUsedElsewhere }: Sandbox
   return pod === "gone" || wasOver ? "fence" : "wait";
 }
 
-/** Users of the claim, or the pod that has it where no claim does. An unreadable user has no name to ask for: left out. */
+/** Users of the claim, or the pod that holds it itself. An unreadable user has no name to ask for: left out. */
 export function othersAt({ owner, users = [] }: Hold, own: ObjectName): ObjectName[] {
   const { namespace } = owner;
   const all = owner.kind === "pod" ? [{ namespace, name: owner.name, uid: owner.uid }] : users;
@@ -84,7 +84,7 @@ export function othersAt({ owner, users = [] }: Hold, own: ObjectName): ObjectNa
 
 const kubevirtPrefix = "pod";
 
-/** Those that carry traffic: in KubeVirt's bridge binding the cable has the name without `pod`, with `-nic` (15 bytes). */
+/** Interfaces with traffic: KubeVirt's bridge binding names the cable without `pod`, with `-nic` (15 bytes). */
 export function linksOf({ interfaceName }: Attachment): readonly string[] {
   const stem = interfaceName.startsWith(kubevirtPrefix) ? interfaceName.slice(kubevirtPrefix.length) : interfaceName;
   return [`${stem}-nic`, interfaceName];

@@ -1,7 +1,7 @@
-// Keeps an old guest off the network: a VM started elsewhere during an outage has its address and MAC there, and the launcher
-// here keeps both until the kubelet hears. If the pod of a remembered sandbox with a claim's address is gone or over at the
-// API server, and another living pod uses the address, its interface is taken down there; the kubelet ends the pod.
-// Looked at from the start and every few seconds, so no start or outage has to be noticed; a pod alive in the informer is
+// Keeps an old guest off the network: a VM started elsewhere during an outage has its address and MAC there, and the
+// launcher here keeps both until the kubelet hears. If the pod of a remembered sandbox with a claim's address is gone
+// or over at the API server, and another living pod uses the address, its interface goes down; the kubelet ends it.
+// Looks come from the start and every few seconds: no start or outage has to be noticed. A pod alive in the informer is
 // free. Not promised: anything while the API server is away, or for a device that left the namespace (SR-IOV by vfio).
 import { deadline, sleep } from "../../../kube/clock.ts";
 import type { DaemonOptions, Tell } from "../../context.ts";
@@ -13,9 +13,9 @@ import { type FenceFacts, judgeSandbox, linksOf, othersAt } from "./fence-facts.
 export interface FenceOptions extends Pick<DaemonOptions, "clock" | "log"> {
   readonly sandboxes: Sandboxes;
   readonly facts: FenceFacts;
-  /** Whether the informer has this pod, by UID, and it has not ended. */
+  /** Whether the informer has this pod, by UID, and the pod has not ended. */
   readonly isAlive: (pod: ObjectName) => boolean;
-  /** Takes interfaces of a namespace down and answers which of them were up. Those that are not there are passed over. */
+  /** Takes interfaces of a namespace down; answers those that were up. Missing ones are passed over. */
   readonly shut: (order: ShutOrder, signal: AbortSignal) => Promise<readonly string[]>;
   readonly tell: Tell;
   /** Counted: an interface was taken down. */
@@ -23,7 +23,7 @@ export interface FenceOptions extends Pick<DaemonOptions, "clock" | "log"> {
 }
 
 const tickMs = 2000;
-/** How long after a look the next one of the same sandbox comes, where nothing was to be done or all of it was. */
+/** How long until the next look at the same sandbox, where nothing or all was done. */
 const againMs = { wait: 6000, fence: 60_000, keep: 0, forget: 0 } as const;
 /** A pod, two holds, four users: seven requests of milliseconds. */
 const lookMs = 10_000;
@@ -35,7 +35,7 @@ interface Memory {
 
 export class Fence {
   readonly #options: FenceOptions;
-  /** Of sandboxes whose pod is not known to live. At most as many as are remembered. */
+  /** Sandboxes whose pod is not known to live. At most as many as are remembered. */
   readonly #looks = new Map<AttachmentKey, Memory>();
 
   constructor(options: FenceOptions) {
@@ -49,7 +49,7 @@ export class Fence {
     }
   }
 
-  /** Looks at each sandbox that is due, once. One whose namespace could not be seen cannot be fenced. */
+  /** Looks at each sandbox that is due, once. A sandbox whose namespace could not be seen cannot be fenced. */
   async look(signal: AbortSignal): Promise<void> {
     const { sandboxes, isAlive, clock, log } = this.#options;
     const claimed = sandboxes.all().filter(({ claim, netnsId }) => claim !== undefined && netnsId !== "");
@@ -69,7 +69,7 @@ export class Fence {
         await this.#one(sandbox, memory, limit.signal);
       } catch (error) {
         if (signal.aborted) return;
-        // The API server is away, or this sandbox is special; either way the next tick tries it after the others' turn has come.
+        // The API server is away, or this sandbox is special: the next tick tries it after the others' turn.
         memory.nextMs = clock.monotonicMs() + againMs.wait;
         this.#looks.set(key, memory);
         const { containerId, interfaceName } = sandbox;

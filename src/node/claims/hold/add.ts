@@ -1,7 +1,7 @@
 // ADD by a claim: the claim's addresses, one of each range, with this pod on the list of each hold.
-// Promised: nothing that was committed for a claim is taken back because something failed later; the next ADD of any of its pods goes on from
-// there, but for an address that nobody was told of: one that would break the namespace's quota, or one of two that pods of a new claim took
-// at once. The status follows the commit; where the claim had no address before, it decides between those two, and is waited for.
+// Promised: a committed hold of a claim is not taken back when something fails later; the next ADD of any of its pods
+// goes on from there. Except one that nobody was told of: above the namespace's quota, or one of two that pods of a new
+// claim took at once. The status follows the commit; a new claim's decides between the two, and is awaited.
 import { allocationReasons, continuesAnnotation } from "../../../api/claims/claim-marks.ts";
 import { allocatedWords, type ClaimCondition } from "../../../api/claims/claim-status.ts";
 import type { RecordedHold } from "../../../cluster/recorded-hold.ts";
@@ -45,7 +45,7 @@ export async function addByClaim(addition: Addition, use: ClaimUse): Promise<Cni
     await confirm(addition, use, settled);
     await parts.sandboxes.remember(sandboxOf(addition, use, settled), addition.netnsId);
     const result = resultOf(addition, settled);
-    // What is new is told already.
+    // A new address is told already.
     if (!settled.some(({ isNew }) => isNew)) parts.claims.statuses.write(statusOrder(use, settled, result));
     return result;
   } catch (error) {
@@ -67,7 +67,7 @@ function sandboxOf({ invocation }: Addition, { user, owner }: ClaimUse, settled:
   };
 }
 
-/** As far as anybody has told, the claim never had an address, and neither had its VM. */
+/** By all that is known, the claim never had an address, and neither had its VM. */
 function isFirstStart({ asking }: Addition, { claim, identity, siblings = [] }: ClaimUse): boolean {
   const { annotations, deletionTimestamp } = claim.metadata;
   const { ips = [] } = claim.status ?? {};
@@ -78,8 +78,8 @@ function isFirstStart({ asking }: Addition, { claim, identity, siblings = [] }: 
 
 /**
  * Takes first and looks then: almost always nothing is there, and a look before any write waits for the API server's
- * cache. What turns up all the same (an ADD that was cut short, a claim that was forced away) is the claim's, and what
- * was just taken goes back: nobody knows of it yet.
+ * cache. A hold that turns up all the same (an ADD that was cut short, a claim that was forced away) is the claim's,
+ * and the new one goes back: nobody knows of it yet.
  */
 async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<boolean> {
   const { parts, asking, signal } = addition;
@@ -87,13 +87,13 @@ async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]
     await takeMissing(addition, use, asking.shares, settled);
   } catch (error) {
     signal.throwIfAborted();
-    // The range may be full, and the claim have its address in it.
+    // The range may be full, and the claim's own address in it.
     if (error instanceof UncertainTake || error instanceof ClaimRefusal) throw error;
     settled.splice(0);
     return false;
   }
   if (!(await parts.claims.holds.hasOthers(settled, use, signal))) return true;
-  // What was there before this ADD stays: it may be what turns up.
+  // Holds from before this ADD stay: one may be what turns up.
   await freeNew(addition, settled.splice(0));
   return false;
 }
@@ -118,7 +118,7 @@ async function settleByBooks(addition: Addition, use: ClaimUse, settled: Settled
   if (missing.length > 0) await takeMissing(addition, use, missing, settled);
 }
 
-/** Who is at the addresses by the status, and almost always by the holds: the source of a migration. */
+/** The user by the status, and almost always by the holds: the source of a migration. */
 function likelyUser({ claim, user }: ClaimUse, signal: AbortSignal) {
   const { ips = [], ownerPod } = claim.status ?? {};
   const name = ownerPod?.name ?? "";
@@ -136,7 +136,7 @@ async function takeMissing(addition: Addition, use: ClaimUse, missing: readonly 
   const works = missing.map(async (share) => {
     const taken = await takeProbed(addition, asRecorded(addition, use, share));
     const held = { namespace: taken.namespace, hold: taken.hold };
-    // Another pod of the claim was faster: what it took is the claim's, and this pod comes second.
+    // Another pod of the claim was faster: its address is the claim's, and this pod comes second.
     const { isNew } = taken;
     const joined = isNew ? { held, others: [] } : await parts.claims.holds.join({ share, held }, use, count, signal);
     settled.push({ share, ...joined, isNew });
@@ -150,16 +150,16 @@ async function takeMissing(addition: Addition, use: ClaimUse, missing: readonly 
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, 0, signal);
     await parts.claims.holds.assertMacFree(missing, use, false, signal);
   } catch (error) {
-    // Of several that race for the last address of a quota, or for one MAC, all see too many and give back what is new, and none answers.
+    // Of several that race for a quota's last address, or one MAC, all see too many, give back what is new, and fail.
     await freeNew(addition, settled.splice(0));
     throw error;
   }
 }
 
 /**
- * Pods of a new claim that come at once (a NIC that is plugged during a migration) may each have taken an address: the one
- * that stands in the status is the claim's. Who finds another there gives its own back, which nobody knows yet. Where the
- * leader has seen both and wrote both, the first counts: if each gave way to the other, a third could take what it still says.
+ * Pods of a new claim that come at once (a NIC that is plugged during a migration) may each have taken an address: the
+ * one in the status is the claim's. A pod that finds another there gives its own back, which nobody knows yet. Where
+ * the leader saw and wrote both, the first counts: if each gave way, a third pod could take what the status still says.
  */
 async function confirm(addition: Addition, use: ClaimUse, settled: readonly Settled[]): Promise<void> {
   const { parts, signal } = addition;
@@ -182,7 +182,7 @@ async function confirm(addition: Addition, use: ClaimUse, settled: readonly Sett
   throw later(`${claimText(use)} got ${others} by another of its pods at this moment: it goes on by itself.`);
 }
 
-/** At the version that this ADD wrote: nobody was told of it, and who joined since keeps it. */
+/** At the version that this ADD wrote: nobody was told of it, and a pod that joined since keeps it. */
 async function freeNew({ parts, invocation: attachment, signal }: Addition, some: readonly Settled[]): Promise<void> {
   for (const { held, isNew } of some) {
     if (isNew) await parts.releases.free(held, { attachment, cooldownMs: 0, signal });
@@ -190,9 +190,9 @@ async function freeNew({ parts, invocation: attachment, signal }: Addition, some
 }
 
 /**
- * What the status names and nobody holds is taken as it is, or nothing: the VM has been using it (OVN-Kubernetes gave
- * it, or a backup has it). Whoever may make claims may write a status too, so it is bound like whatever is asked for by
- * number; without an owner the definition has to consent.
+ * An address of the status that nobody holds is taken as it is, or nothing: the VM has been using it (OVN-Kubernetes
+ * gave it, or a backup has it). Whoever may make claims may write a status too, so it is bound like any address asked
+ * for by number; without an owner the definition has to consent.
  */
 function asRecorded({ loaded }: Addition, use: ClaimUse, share: Share): Share {
   const { recorded, want } = share;
@@ -207,7 +207,7 @@ function asRecorded({ loaded }: Addition, use: ClaimUse, share: Share): Share {
   throw new ClaimRefusal(reason, `${what}: ${fault}; or take it out of the status.`);
 }
 
-/** An address that the network has no range for any more would reach nobody. */
+/** An address outside all ranges of the network would reach nobody. */
 function assertInRange({ loaded, asking }: Addition, use: ClaimUse): void {
   const { ranges } = loaded.config;
   const isThere = (address: Address) =>
@@ -235,7 +235,7 @@ function resultOf({ loaded, asking }: Addition, settled: readonly Settled[]): Cn
   return answerOf(loaded.config, allocated, asking.statics);
 }
 
-/** The pod that was there before is the one that uses it, until it ends: the target of a migration comes second. */
+/** The first pod is the user until it ends: the target of a migration comes second. */
 function statusOrder(use: ClaimUse, settled: readonly Settled[], { ips: given }: CniResult): StatusOrder {
   const ips = given.map(({ address }) => formatCidr(address));
   const isSecond = settled.some(({ others }) => others.length > 0);
@@ -258,7 +258,7 @@ function tellRefusal({ parts, loaded }: Addition, use: ClaimUse, settled: readon
   tellClaim(parts, use.claim, use.user.name, { reason, message: (error as Error).message, held });
 }
 
-/** The VM's user looks at the claim, not at the kubelet. What it has stays: `held`, or where nothing was taken what the status says. */
+/** The VM's user looks at the claim, not the kubelet. Addresses stay: `held`, or without any those of the status. */
 export function tellClaim(
   parts: DaemonContext,
   claim: StoredClaim,

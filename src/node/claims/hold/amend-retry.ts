@@ -1,4 +1,4 @@
-// Guarded changes of a hold: sent again where an answer was lost. Those of a claim's are not sent while handing out is paused.
+// Guarded changes of a hold: sent again where an answer was lost. A claim's are not sent while handing out is paused.
 import { type AmendableLedger, describeDomain, type Domain, type Hold, LedgerError } from "../../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, sameOwner } from "../../../ipam/owner.ts";
 import type { Address } from "../../../net/address.ts";
@@ -9,17 +9,17 @@ export interface Quest {
   readonly ledger: AmendableLedger;
   readonly domain: Domain;
   readonly share: Share;
-  /** Of the share: the claim, or a part of it. */
+  /** The share's owner: the claim, or a part of it. */
   readonly owner: ClaimOwner;
   readonly use: ClaimUse;
-  /** Empty, or who paused handing out: an ADD may have waited for its claim since it was asked first. */
+  /** Empty, or who paused handing out: an ADD may have waited for its claim since the first question. */
   readonly paused: () => string;
-  /** The claim is not there any more, by its UID, as the API server says now. */
+  /** The claim of this UID is gone, as the API server says now. */
   readonly isGone: (claim: ClaimOwner, signal: AbortSignal) => Promise<boolean>;
   readonly signal: AbortSignal;
 }
 
-/** A guarded write may be sent again when its answer was lost: a second is harmless, and its answer shows what is there. */
+/** A guarded write may be sent again when its answer was lost: a second one is harmless, and shows what is there. */
 export async function surely<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -29,13 +29,13 @@ export async function surely<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Others changed it between each read and write. */
+/** Other writers changed it between each read and write. */
 export function restless({ address, domain }: Hold): LedgerError {
   const what = `the hold of ${address} in ${describeDomain(domain)} changes all the time: try again.`;
   return new LedgerError("unavailable", what);
 }
 
-/** The hold becomes the claim's, with these users where they are given. Undefined: it is gone. */
+/** The hold becomes the claim's, with these users if given. Undefined: it is gone. */
 export async function passOn(quest: Quest, hold: Hold, users?: Hold["users"]): Promise<Hold | undefined> {
   const { ledger, owner: to, use, signal, paused } = quest;
   const { domain, address, version } = hold;

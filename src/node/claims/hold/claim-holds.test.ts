@@ -166,7 +166,7 @@ describe("what turns up beside an address that was just taken", () => {
 });
 
 describe("while the leader passes an address on", () => {
-  /** Once the ledger was asked so often, the leader does it. */
+  /** After so many questions to the ledger, the leader does it. */
   function passedAfter(finds: number): void {
     const find = ledger.find.bind(ledger);
     ledger.find = async (...given) => {

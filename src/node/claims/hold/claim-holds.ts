@@ -1,6 +1,6 @@
 // The addresses that a claim holds, and the pods at them. Nothing here frees anything. Promised: a pod is on the hold's
-// list before its ADD is answered, written at the version by which those who are there were counted: of several that
-// come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
+// list before its ADD is answered, written at the version by which its users were counted: of several that come at once
+// the later count the earlier. Where the status and the ledger disagree, the ledger is right.
 import { allocationReasons, identityOf, nicOfIdentity } from "../../../api/claims/claim-marks.ts";
 import type { RecordedHold } from "../../../cluster/recorded-hold.ts";
 import type { Domain, Hold, HoldNote } from "../../../ipam/ledger.ts";
@@ -20,7 +20,7 @@ export interface ClaimHoldsOptions extends Pick<Quest, "paused" | "isGone"> {
   readonly poolResolver: Pick<PoolResolver, "open">;
 }
 
-/** How often a hold may change between the count and the write, or an answer be lost: each time somebody else came or went. */
+/** How often a hold may change between count and write, or an answer be lost: each time a user came or went. */
 const triesMax = 8;
 
 export class ClaimHolds {
@@ -30,13 +30,13 @@ export class ClaimHolds {
     this.#options = options;
   }
 
-  /** Undefined: nothing. An earlier claim's is passed on. One read each where the status is right, else a list a domain. */
+  /** Undefined: none. An earlier claim's is passed on. One read each if the status is right, else a list per domain. */
   async find(shares: readonly Share[], use: ClaimUse, signal: AbortSignal): Promise<(RecordedHold | undefined)[]> {
     const lists: Lists = new Map();
     return Promise.all(shares.map((share) => this.#met(share, use, signal, (quest) => findOne({ ...quest, lists }))));
   }
 
-  /** CHECK: answers the hold of a share; undefined: there is none, or none with this pod. Without an identity nothing is passed on: it writes nothing. */
+  /** CHECK: the hold of a share; undefined: none with this pod. Without an identity it passes nothing on: no writes. */
   async usedBy(shares: readonly Share[], use: ClaimUse, signal: AbortSignal) {
     const found = await this.find(shares, { ...use, identity: undefined }, signal);
     return (share: Share): Hold | undefined => {
@@ -45,7 +45,7 @@ export class ClaimHolds {
     };
   }
 
-  /** Beside what was just taken. After a write the server's cache is new enough; before, it is waited for: about 50 ms. */
+  /** Holds beside the new ones. After a write the server's cache is new enough; before, it is awaited: about 50 ms. */
   async hasOthers(taken: readonly Joined[], use: ClaimUse, signal: AbortSignal): Promise<boolean> {
     const lists: Lists = new Map();
     for (const { share, held } of taken) {
@@ -58,7 +58,7 @@ export class ClaimHolds {
     return false;
   }
 
-  /** What another pod of the VMI holds itself, or by a claim that is gone, becomes the claim's: inheritance.ts. */
+  /** The hold of another pod of the VMI, or of its claim that is gone, becomes the claim's: inheritance.ts. */
   async inherit(
     share: Share,
     use: ClaimUse,
@@ -77,7 +77,7 @@ export class ClaimHolds {
     return { ledger: ledgers.shared(namespace), domain, share, owner, use, signal, paused, isGone };
   }
 
-  /** What is found is known here from then on. */
+  /** The picture learns the hold that is found. */
   async #met(share: Share, use: ClaimUse, signal: AbortSignal, find: (quest: Quest) => Promise<Hold | undefined>) {
     const { picture } = await this.#options.poolResolver.open(share, signal);
     const hold = await find(this.#quest(share, picture.domain, use, signal));
@@ -86,7 +86,7 @@ export class ClaimHolds {
     return { namespace: share.namespace, hold };
   }
 
-  /** Puts the pod on the list. Throws ClaimRefusal where those who are there leave no room; answers who is there beside it. */
+  /** Puts the pod on the list. Throws ClaimRefusal where the users leave no room; answers the other users. */
   async join({ share, held }: Joined, use: ClaimUse, count: Count, signal: AbortSignal) {
     const { namespace, hold } = held;
     const ledger = this.#options.ledgers.shared(namespace);
@@ -109,7 +109,7 @@ export class ClaimHolds {
     throw restless(hold);
   }
 
-  /** Throws ClaimRefusal where another has the MAC that is asked for: before anything is taken, and after, since two may come at once. */
+  /** Throws ClaimRefusal where another NIC has the MAC: before a take, and after it, since two may come at once. */
   async assertMacFree(shares: readonly Share[], use: ClaimUse, mayBeOld: boolean, signal: AbortSignal): Promise<void> {
     if (use.mac === undefined) return;
     for (const share of shares) {
@@ -119,7 +119,7 @@ export class ClaimHolds {
     }
   }
 
-  /** What the hold says of the MAC follows the pod that comes to it; empty: it says so already, and who is on record is asked nothing. */
+  /** The hold's MAC follows the pod that joins; empty: it is the same, and no other hold is asked for. */
   async #noted(share: Share, hold: Hold, use: ClaimUse, signal: AbortSignal): Promise<{ readonly note?: HoldNote }> {
     const { mac: before, ...rest } = hold.note ?? {};
     if (before === use.mac) return {};
@@ -140,19 +140,19 @@ type ListQuest = Quest & { readonly lists: Lists };
 
 async function findOne(quest: ListQuest): Promise<Hold | undefined> {
   const { share, owner } = quest;
-  // At the address that the status names: one read, and no list.
+  // At the address of the status: one read, and no list.
   const at = share.recorded && (await holdAt(quest, share.recorded.address));
   if (at !== undefined && sameOwner(at.owner, owner)) return at;
   const passed = at !== undefined && (await isOrphan(quest, at)) ? await passOn(quest, at) : undefined;
   if (passed !== undefined) return passed;
   const own = first((await listed(quest)).filter((each) => sameOwner(each.owner, owner)));
   if (own !== undefined) return own;
-  // The leader says `continues` where it knows of an earlier claim; where its caches were behind, the holds themselves say it.
+  // The leader says `continues` where it knows of an earlier claim; if its caches were behind, the holds say it.
   const before = first((await listed(quest)).filter((each) => isBefore(each, quest)));
   return before !== undefined && (await isOrphan(quest, before)) ? passOn(quest, before) : undefined;
 }
 
-/** Of the share's range: the claim's, and those of other claims for the same NIC of the same owner. */
+/** Of the share's range: the claim's holds, and those of other claims for the same NIC of the same owner. */
 async function listed(quest: ListQuest): Promise<readonly Hold[]> {
   const { domain, share, owner, lists } = quest;
   const key = `${share.namespace} ${domain} ${ownerKey(owner)}`;
@@ -169,34 +169,34 @@ async function search({ ledger, domain, owner, use, signal }: Quest): Promise<re
     ledger.find(domain, key, { signal }),
     identities.length === 0 ? [] : ledger.find(domain, key, { identities, signal }),
   ]);
-  // What the leader passed on between the two is in the second alone.
+  // A hold that the leader passed on between the two lists is only in the second.
   return [...own, ...alike.filter(({ address }) => !own.some((each) => equal(each.address, address)))];
 }
 
-/** The claim's own, and that of the guest itself: a VM that adopts a VMI has what that had. Empty for a claim without an owner. */
+/** The claim's own, and the guest's: a VM that adopts a VMI gets its addresses. Empty for a claim without an owner. */
 function identitiesOf({ identity, vmiUid }: ClaimUse): readonly string[] {
   if (identity === undefined) return [];
   return [...new Set([identity, ...(vmiUid === undefined ? [] : [identityOf(vmiUid, nicOfIdentity(identity))])])];
 }
 
-/** The hold says itself that it is for the same NIC of the same owner, in the same namespace. */
+/** The hold itself names the same NIC of the same owner, in the same namespace. */
 function isBefore({ owner, note }: Hold, { owner: to, use }: Quest): boolean {
   if (!identitiesOf(use).includes(note?.identity ?? "") || owner.kind !== "claim") return false;
   return owner.uid !== to.uid && owner.namespace === to.namespace && (owner.part ?? 0) === (to.part ?? 0);
 }
 
-/** Of a claim before, which is gone: while that is there, the address is its own. */
+/** Of an earlier claim that is gone: an existing one keeps its address. */
 async function isOrphan(quest: Quest, hold: Hold): Promise<boolean> {
   return isBefore(hold, quest) && hold.owner.kind === "claim" && (await quest.isGone(hold.owner, quest.signal));
 }
 
-/** No version is empty, so nothing is changed, and the answer says what is there. */
+/** No version is empty, so nothing changes, and the answer says what is there. */
 async function holdAt({ ledger, domain, owner, signal }: Quest, address: Address): Promise<Hold | undefined> {
   const outcome = await ledger.amend({ domain, address, owner: ownerKey(owner), version: "" }, { signal });
   return outcome.outcome === "gone" ? undefined : outcome.hold;
 }
 
-/** One as a rule. Two daemons that took at once leave two: the one that pods use, then the lowest. */
+/** One hold as a rule. Two daemons that took at once leave two: the one that pods use, then the lowest. */
 function first(holds: readonly Hold[]): Hold | undefined {
   return holds.toSorted((a, b) => (b.users?.length ?? 0) - (a.users?.length ?? 0) || compare(a.address, b.address))[0];
 }
@@ -216,7 +216,7 @@ function assertUsable(use: ClaimUse, { address }: Hold, others: readonly LiveUse
   throw new ClaimRefusal(allocationReasons.inUse, `${what}: end one of them, and it goes on by itself.`);
 }
 
-/** Whether the address that was asked for is the one that the claim has. */
+/** The address that was asked for must be the claim's. */
 export function assertSame(use: ClaimUse, { want }: Share, { address }: Hold): void {
   if (want.kind !== "given" || equal(want.address, address)) return;
   const what = `${want.address} was asked for, and ${claimText(use)} has ${address}`;
@@ -226,14 +226,14 @@ export function assertSame(use: ClaimUse, { want }: Share, { address }: Hold): v
 
 export interface MacQuest extends Pick<Quest, "ledger" | "domain" | "signal"> {
   readonly share: Pick<Share, "definition" | "owner">;
-  /** What stood there a moment ago is enough: the answer comes without a wait. */
+  /** The state of a moment ago is enough: the answer comes without a wait. */
   readonly mayBeOld: boolean;
 }
 
 /**
- * Throws ClaimRefusal where an address of the range is on record with the MAC for another NIC: neither VM would be reached.
- * Holds decide, those of stopped VMs too: only daemons write them. A claim's label is for people, and whoever makes claims may
- * write it. Not promised: two VMs that ask anew for one MAC at once, each at an address that it has already, may both get it.
+ * Throws ClaimRefusal where another NIC has an address of the range with the MAC: neither VM would be reached. Holds
+ * decide, those of stopped VMs too: only daemons write them. A claim's label is for people: any maker of claims may
+ * write it. Not promised: two VMs that ask anew for one MAC at once, each at an address that it has, may both get it.
  */
 export async function assertMacFree({ ledger, domain, share, ...options }: MacQuest, use: ClaimUse): Promise<void> {
   const { mac } = use;
@@ -249,7 +249,7 @@ export async function assertMacFree({ ledger, domain, share, ...options }: MacQu
   );
 }
 
-/** Claims of the same NIC, one after the other, are none. */
+/** Claims of the same NIC, one after the other, are no rivals. */
 function isRival({ owner, note }: Hold, use: ClaimUse): boolean {
   return owner.uid !== use.owner.uid && (use.identity === undefined || note?.identity !== use.identity);
 }

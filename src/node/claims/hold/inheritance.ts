@@ -1,8 +1,8 @@
-// A VM that started without a claim runs in a pod that holds its address itself. A claim that comes later takes it over when
-// the guest migrates: a new one would leave the guest with an address that is freed when the pod ends, and given to another.
-// The same where a claim is gone under its guest (by force, VM deleted without the VMI) and the leader's new one has not got
-// the address yet: a pod of this VMI at it is the proof, since nobody knows the VM of its identity any more. Promised: only
-// from a living pod of the claim's namespace, of the same VMI by its own word too. Not promised: what a node's slice gave.
+// A VM that started without a claim runs in a pod that holds its address itself. A claim that comes later takes it over
+// when the guest migrates: a new one would leave the guest with an address that is freed, and given to another, when
+// the pod ends. The same where a claim is gone under its guest (by force, VM deleted without the VMI) and the leader's
+// new one has no address yet: a pod of this VMI at it is the proof, since nobody knows the VM of its identity any more.
+// Promised: only from a living pod of the claim's namespace, of the same VMI by its own word too. Not promised: slices.
 import { continuesAnnotation, nicOfIdentity } from "../../../api/claims/claim-marks.ts";
 import type { Hold } from "../../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, type PodOwner } from "../../../ipam/owner.ts";
@@ -18,14 +18,14 @@ export interface Estate extends Quest {
   readonly count: Count;
 }
 
-/** Whom a claim without an address may have one from. */
+/** From whom a claim without an address may inherit. */
 export interface Heirs {
   /** UID of the claim that it continues. */
   readonly before: string | undefined;
   readonly siblings: readonly Sibling[];
 }
 
-/** Undefined: from nobody; most claims have an address, or no other pod. */
+/** Undefined: nobody; most claims have an address, or no other pod. */
 export function heirsOf({ range, recorded }: Share, use: ClaimUse): Heirs | undefined {
   const { annotations, deletionTimestamp } = use.claim.metadata;
   const { siblings = [] } = use;
@@ -36,7 +36,7 @@ export function heirsOf({ range, recorded }: Share, use: ClaimUse): Heirs | unde
 }
 
 export async function inheritFrom({ before, siblings }: Heirs, estate: Estate): Promise<Hold | undefined> {
-  // What the one before has not any more, the leader may have passed on since this claim was looked at.
+  // A hold that the earlier claim lacks may have been passed on since this claim was read.
   const continued = before && ((await passFromClaim(before, estate)) ?? (await wantedOf(estate.owner, estate))[0]);
   if (continued) return continued;
   for (const sibling of siblings) {
@@ -71,7 +71,7 @@ async function passFromPod({ uid, node }: Sibling, estate: Estate): Promise<Hold
   return live?.vmiUid === use.vmiUid ? passOn(estate, hold, [user]) : undefined;
 }
 
-/** What the owner holds of the share's range, of what was asked for. */
+/** The owner's holds in the share's range, of the wanted address if any. */
 async function wantedOf(owner: ClaimOwner | PodOwner, estate: Estate): Promise<readonly Hold[]> {
   const { ledger, domain, share, signal } = estate;
   const holds = await ledger.find(domain, ownerKey(owner), { signal });

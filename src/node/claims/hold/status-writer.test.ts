@@ -133,7 +133,7 @@ describe("the writer of statuses", () => {
     const writer = new StatusWriter({ client, clock: realClock, log: silent });
     const isOpen = ({ status }: typeof claim) => (status?.ips ?? []).length === 0;
     const { signal } = new AbortController();
-    // What is on the claim beside it may change meanwhile.
+    // Other parts of the claim may change meanwhile.
     const labels = { metadata: { labels: { some: "label" } } };
     await admin.patch(ipamClaims, { namespace, name: claim.metadata.name! }, { type: "merge", body: labels });
     expect(await writer.settle(orderOf("10.0.0.7/24"), isOpen, signal)).toBeUndefined();

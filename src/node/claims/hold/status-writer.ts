@@ -1,6 +1,6 @@
-// Writes the status of claims in the background: an ADD is answered when the hold is written. Promised: a claim's last word
-// is written, one write at a time, over the status that was read; the leader's notes are in nobody's way. Bounded: what does
-// not fit, fails for long or is lost in a crash the leader writes from the holds. At the end the rest gets a few seconds.
+// Writes the status of claims in the background: an ADD is answered when the hold is written. Promised: a claim's last
+// word is written, one write at a time, over the status that was read; the leader's notes stay. Bounded: the leader
+// writes from holds what does not fit, fails for long or is lost in a crash. At the end the rest gets a few seconds.
 import { claimStatus, type ClaimStatus, type StatusInput } from "../../../api/claims/claim-status.ts";
 import { ipamClaims, type StoredClaim } from "../../../cluster/resources.ts";
 import { deadline, sleep } from "../../../kube/clock.ts";
@@ -13,7 +13,7 @@ type StatusWriterOptions = Pick<DaemonOptions, "client" | "clock" | "log">;
 export interface StatusOrder {
   /** As it was read. */
   readonly claim: StoredClaim;
-  /** From what the claim says when it is written. */
+  /** From the claim's status at the time of the write. */
   readonly make: (before: ClaimStatus | undefined) => Omit<StatusInput, "before" | "nowMs">;
 }
 
@@ -48,7 +48,7 @@ export class StatusWriter {
     this.#wake();
   }
 
-  /** Before anybody is told: on the claim as read, or a later one that `isOpen`. Answers the claim if not open any more. */
+  /** Before anybody is told: on the claim as read, or a later `isOpen` one. Answers a claim that is open no more. */
   async settle(order: StatusOrder, isOpen: (claim: StoredClaim) => boolean, signal: AbortSignal) {
     let { claim } = order;
     for (let tries = 1; ; tries++) {
@@ -57,7 +57,7 @@ export class StatusWriter {
         return undefined;
       } catch (error) {
         if (tries === triesMax || signal.aborted || isApiError(error, "not-found", "forbidden")) throw error;
-        // A patch whose tests fail, since the status or the claim is another, is refused as one of these.
+        // A patch whose tests fail, since the status or the claim has changed, is refused as one of these.
         if (!isApiError(error, "conflict", "invalid")) await sleep(this.#options.clock, pauseMs * tries, signal);
         const now = await this.#read(claim, signal);
         if (!isOpen(now)) return now;
@@ -90,7 +90,7 @@ export class StatusWriter {
     }
   }
 
-  /** The one that waits longest and is not being written. */
+  /** The order that waits longest and is not being written. */
   #next(): StatusOrder | undefined {
     for (const [uid, order] of this.#waiting) {
       if (this.#busy.has(uid)) continue;
@@ -107,7 +107,7 @@ export class StatusWriter {
       await this.settle(order, () => true, signal);
     } catch (error) {
       if (isApiError(error, "not-found")) return;
-      // The flush at the end takes what was called off.
+      // The flush at the end takes orders that were called off.
       if (signal.aborted && !this.#waiting.has(uid)) return void this.#waiting.set(uid, order);
       const failure = "the status of a claim could not be written; the leader writes it";
       this.#options.log.warn(failure, { claim: nameOf(order.claim), error });
@@ -131,7 +131,7 @@ export class StatusWriter {
     await client.patch(ipamClaims, { namespace, name }, { type: "json", operations }, options);
   }
 
-  /** Throws "not-found" where it is gone, or another by now. Where it cannot be read the one before is tried again: its version guards it. */
+  /** Throws "not-found" if it is gone or another. An unreadable claim is tried as it was: its version guards it. */
   async #read(claim: StoredClaim, signal: AbortSignal): Promise<StoredClaim> {
     const { namespace = "", name = "", uid } = claim.metadata;
     try {

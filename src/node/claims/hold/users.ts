@@ -1,5 +1,5 @@
-// Who is at an address of a claim: counted from the pods themselves, as the API server has them now. A node that died
-// sends no DEL, and the list on the hold is of all that ever came and have not been seen to end.
+// Who is at an address of a claim: counted from the pods themselves, as the API server has them now. A dead node sends
+// no DEL, and the list on the hold is of all pods that ever came and have not been seen to end.
 import { launchedBy } from "../../../api/claims/launcher-pod.ts";
 import { type Pod, pods } from "../../../cluster/resources.ts";
 import type { HoldUser } from "../../../ipam/ledger.ts";
@@ -8,20 +8,20 @@ import type { KubeClient } from "../../../kube/rest.ts";
 import { hasEnded } from "../fence/fence-facts.ts";
 import type { ClaimUse } from "../resolve/claim-binding.ts";
 
-/** One who lives, or of whom that cannot be said. */
+/** A user that lives, or may live. */
 export interface LiveUser {
   readonly user: HoldUser;
-  /** Of a launcher; undefined: it is none, or cannot be read. */
+  /** Of a launcher; undefined: the pod is none, or cannot be read. */
   readonly vmiUid: string | undefined;
 }
 
-/** Those of a list that live, as the API server says. */
+/** The users of a list that live, as the API server says. */
 export type Count = (users: readonly HoldUser[], signal: AbortSignal) => Promise<readonly LiveUser[]>;
 
-/** A migration has two; nothing else of one owner has more than one at a time. */
+/** A migration has two; otherwise an owner has one at a time. */
 const ofOneOwner = 2;
 
-/** Whether the pod may come to those who are there. Of a claim without an owner only launchers of one VMI are two. */
+/** Whether the pod may join the users. At a claim without an owner only launchers of one VMI are two. */
 export function hasRoom(use: Pick<ClaimUse, "identity" | "vmiUid">, others: readonly LiveUser[]): boolean {
   if (others.length === 0) return true;
   if (others.length >= ofOneOwner) return false;
@@ -29,13 +29,13 @@ export function hasRoom(use: Pick<ClaimUse, "identity" | "vmiUid">, others: read
   return use.identity !== undefined || isOneVmi;
 }
 
-/** The leader takes out those who ended; who finds so many has no leader, and a VM that crashes all the time. */
+/** The leader takes out ended users: so many mean that there is no leader, and a VM that crashes all the time. */
 const usersMax = 200;
 const readsAtOnce = 8;
 
 /**
- * Of one ADD: every pod is read once. `likely` is the name of one who is probably there: it is read at once, beside the list
- * itself. That counts only where it shows the very pod that the list names; one that was not found may have come since.
+ * Of one ADD: every pod is read once. `likely`: the name of a probable user, read at once, beside the list itself. That
+ * counts only where it shows the very pod of the list; a pod that was not found may have come since.
  */
 export function userReader(client: KubeClient) {
   return (namespace: string, likely?: { readonly name: string; readonly signal: AbortSignal }): Count => {
@@ -43,7 +43,7 @@ export function userReader(client: KubeClient) {
     const known = new Map<string, Promise<LiveUser | undefined>>();
     const early = likely && podNamed(likely.name, likely.signal).catch(() => undefined);
     const read = async (user: HoldUser, signal: AbortSignal) => {
-      // Nobody can be asked for it: it counts.
+      // Nobody can be asked about it: it counts.
       if (user.uid === "" || user.name === "") return { user, vmiUid: undefined };
       const guess = likely?.name === user.name ? await early : undefined;
       const pod = guess?.metadata.uid === user.uid ? guess : await podNamed(user.name, signal);
@@ -65,7 +65,7 @@ export function userReader(client: KubeClient) {
   };
 }
 
-/** Of the pod itself. Undefined: it is over, which it stays. */
+/** From the pod itself. Undefined: it is over, and stays so. */
 function livingOf(user: HoldUser, pod: Pod): LiveUser | undefined {
   return hasEnded(pod) ? undefined : { user, vmiUid: launchedBy(pod.metadata)?.uid || undefined };
 }

@@ -51,7 +51,7 @@ const plain: Seeker = { ...launcher, vmi: undefined, nic: undefined, reference: 
 const swapped = swappedClaimName("vm", "blue", "net");
 const ours: Marks = { owner: "vm-1", nic: "blue" };
 
-/** What is said once all that is asked for is read from `there`. */
+/** The choice once all wanted claims are read from `there`. */
 function judged(seeker: Seeker, there: readonly StoredClaim[]): Exclude<ClaimChoice, { kind: "read" }> {
   const read = new Map<string, StoredClaim | undefined>();
   for (;;) {

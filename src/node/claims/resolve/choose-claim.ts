@@ -1,5 +1,5 @@
-// Which claim an interface goes by, from what was read. Pure: docs/decisions/0014 has the rules. Promised: a claim of
-// another owner is never used, whatever its name is, and neither is that of another NIC or another network.
+// Which claim an interface goes by, from the claims that were read. Pure: docs/decisions/0014 has the rules. Promised:
+// a claim of another owner is never used, whatever its name, nor that of another NIC or network.
 import { claimName, ownershipOf, swappedClaimName, upstreamClaimName } from "../../../api/claims/claim-marks.ts";
 import type { VirtualMachineInstance } from "../../../api/claims/kubevirt.ts";
 import { isClaimOf } from "../../../api/claims/vm-owner.ts";
@@ -13,20 +13,20 @@ export interface Seeker {
   readonly network: string;
   /** Of a launcher; undefined for another pod. */
   readonly vmi: VirtualMachineInstance | undefined;
-  /** Which NIC of the VMI; undefined: it cannot be said. */
+  /** The NIC of the VMI; undefined: not known. */
   readonly nic: string | undefined;
 }
 
 export type ClaimChoice =
   | { readonly kind: "use"; readonly claim: StoredClaim }
-  /** This one has not been read yet. */
+  /** This claim has not been read yet. */
   | { readonly kind: "read"; readonly name: string }
-  /** It is not there, or not finished: a matter of moments. `why` begins with the claim. */
+  /** The claim is missing or unfinished: a matter of moments. `why` begins with the claim. */
   | { readonly kind: "wait"; readonly name: string; readonly why: string }
-  /** `claim`: of another owner, who is told too. */
+  /** `claim`: another owner's, who is told too. */
   | { readonly kind: "refuse"; readonly why: string; readonly claim?: StoredClaim };
 
-/** Name -> the claim; undefined: there is none of that name. What has no entry was not read. */
+/** Name -> the claim; undefined: there is none of that name. A claim without an entry was not read. */
 export type ClaimsRead = ReadonlyMap<string, StoredClaim | undefined>;
 
 export function judgeClaims(seeker: Seeker, read: ClaimsRead): ClaimChoice {
@@ -38,14 +38,14 @@ export function judgeClaims(seeker: Seeker, read: ClaimsRead): ClaimChoice {
   const standing = claim === undefined ? "missing" : standingOf(claim, seeker, true);
   if (claim !== undefined && standing === "fits") return { kind: "use", claim };
   if (standing === "foreign") return { kind: "refuse", why: misnamed(seeker, reference, standing), claim: claim! };
-  // Whoever wrote the reference may have mistaken one NIC for another; the NIC's own claim is right.
+  // The author of the reference may have mistaken one NIC for another; the NIC's own claim is right.
   const better = own.length === 0 ? undefined : judgeOwn(seeker, own, read);
   if (better?.kind === "use" || better?.kind === "read") return better;
   if (standing === "missing") return { kind: "wait", name: reference, why: missing(seeker, reference) };
   return { kind: "refuse", why: misnamed(seeker, reference, standing, claim?.spec.network) };
 }
 
-/** Either name: after a swap the second stays. None fits: the plain one is awaited, unless of this NIC's other network. */
+/** Either name: after a swap the second stays. None fits: the plain one is awaited, unless on another network. */
 function judgeOwn(seeker: Seeker, own: readonly string[], read: ClaimsRead): ClaimChoice {
   for (const name of own) {
     if (!read.has(name)) return { kind: "read", name };
@@ -73,7 +73,7 @@ type Standing = "fits" | "foreign" | "nic" | "network";
 function standingOf(claim: StoredClaim, seeker: Seeker, isReferred: boolean): Standing {
   const ownership = ownershipOf(claim);
   if (ownership.kind === "ownerless") {
-    // Of whoever refers to it; a name alone proves nothing.
+    // Only a reference makes it this pod's; a name alone proves nothing.
     if (!isReferred) return "foreign";
   } else {
     if (seeker.vmi === undefined || !isClaimOf(claim, seeker.vmi)) return "foreign";
@@ -82,7 +82,7 @@ function standingOf(claim: StoredClaim, seeker: Seeker, isReferred: boolean): St
   return claim.spec.network === seeker.network ? "fits" : "network";
 }
 
-/** Where nothing is recorded the claim's name says it, ours or that of kubevirt/ipam-extensions; one that says nothing is believed. */
+/** Without a record the name says it, ours or kubevirt/ipam-extensions'; a name that says nothing is believed. */
 function isForNic({ metadata }: StoredClaim, recorded: string | undefined, { vmi, nic }: Seeker): boolean {
   if (nic === undefined || recorded !== undefined) return nic === undefined || recorded === nic;
   const vm = vmi?.metadata.name ?? "";

@@ -1,4 +1,4 @@
-// A claim that an ADD goes by, with all that is decided by it; and why a claim got no address, as its condition says it. Pure.
+// A claim that an ADD goes by, with all that it decides; and why it got no address, as its condition says. Pure.
 import { allocationReasons, identityOf, ownershipOf, requestedAnnotation } from "../../../api/claims/claim-marks.ts";
 import type { AllocationReason } from "../../../api/claims/claim-status.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
@@ -17,11 +17,11 @@ export interface ClaimUse {
   readonly user: HoldUser;
   /** Of the pod; undefined: it is no launcher. */
   readonly vmiUid: string | undefined;
-  /** Other pods of the VMI, as it says itself, the one that it runs in first: its guest may have an address from before it had a claim. */
+  /** Other pods of the VMI, as it says, the running one first: the guest may have an address from before its claim. */
   readonly siblings?: readonly Sibling[];
-  /** Asked for by number, as written. */
+  /** Addresses asked for by number, as written. */
   readonly requested: readonly string[];
-  /** What the element asks for: six bytes with colons; what is none is no MAC. */
+  /** The MAC of the element, six bytes with colons; any other text is no MAC. */
   readonly mac: string | undefined;
 }
 
@@ -52,7 +52,7 @@ export function useOf({ claim, user, vmiUid, siblings = [], nic, requested, mac 
 
 const sixBytes = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/;
 
-/** The addresses of the status, without their lengths. What cannot be read is passed over: the status is information. */
+/** The addresses of the status, without their lengths. Unreadable ones are passed over: the status is information. */
 export function statusAddresses({ status }: StoredClaim): Address[] {
   return (status?.ips ?? []).flatMap((text) => {
     try {
@@ -69,7 +69,7 @@ export function claimText({ owner }: Pick<ClaimUse, "owner">): string {
 
 export class ClaimRefusal extends CniError {
   readonly reason: AllocationReason;
-  /** The claim that says it, where the ADD does not go by it. */
+  /** The refusing claim, where the ADD does not go by it. */
   readonly claim?: StoredClaim;
 
   constructor(reason: AllocationReason, message: string, claim?: StoredClaim) {

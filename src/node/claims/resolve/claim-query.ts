@@ -1,4 +1,4 @@
-// Whether an interface may go by a claim, and what is known of it before anything is asked of the API server. Pure.
+// Whether an interface may go by a claim, and what is known of it before the API server is asked. Pure.
 import { addressesAnnotation, primaryClaimAnnotation } from "../../../api/claims/claim-marks.ts";
 import { nicOf, type VirtualMachineInstance } from "../../../api/claims/kubevirt.ts";
 import { launchedBy, type Launched } from "../../../api/claims/launcher-pod.ts";
@@ -19,7 +19,7 @@ export interface ClaimWish {
   readonly persistence: Persistence;
 }
 
-/** Undefined: nothing of this pod points to a claim. Throws CniError: 7 for an annotation that cannot be read, 101 for a claim named twice. */
+/** Undefined: nothing points to a claim. Throws CniError: 7, an unreadable annotation; 101, a claim named twice. */
 export function wishOf(pod: PodFacts | undefined, interfaceName: string, persistence: Persistence) {
   if (pod === undefined) return undefined;
   const selections = selectionsOf(pod);
@@ -34,7 +34,7 @@ export function wishOf(pod: PodFacts | undefined, interfaceName: string, persist
   return wish;
 }
 
-/** One claim is one attachment. Which NIC a launcher's interface is of is found out otherwise: its references may be wrong. */
+/** One claim is one attachment. A launcher's interface finds its NIC otherwise: its references may be wrong. */
 function assertNamedOnce({ pod, selections, interfaceName, reference }: ClaimWish): void {
   const first = selections.find(({ claim }) => claim !== undefined && claim === reference);
   if (first === undefined || first.interfaceName === interfaceName) return;
@@ -43,7 +43,7 @@ function assertNamedOnce({ pod, selections, interfaceName, reference }: ClaimWis
   throw new CniError(errorCodes.refused, `${what}: make a claim for each, and the pod anew.`);
 }
 
-/** The network of the VM that the interface is of. A primary network takes the place of the pod network. */
+/** The VM's network that the interface belongs to. A primary network takes the place of the pod network. */
 export function nicFor(wish: ClaimWish, { spec = {} }: Pick<VirtualMachineInstance, "spec">): string | undefined {
   if (wish.persistence.isPrimary) return spec.networks?.find((each) => each.pod !== undefined)?.name;
   return nicOf(wish.interfaceName, wish.selections, wish.pod.namespace, spec)?.name;

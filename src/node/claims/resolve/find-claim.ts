@@ -1,7 +1,7 @@
-// Finds the claim that an ADD goes by, and waits for it where it is about to be made. Promised: claims and VMIs are
-// read from the API server at every ADD, never from memory: that a claim is gone frees its address, and a later pod
-// must find none. VMI and claim are read at once where the claim's name is known or guessed, the VM only where there is
-// no claim. Nobody waits longer than `waitMs`.
+// Finds the claim that an ADD goes by, and waits for one that is about to be made. Promised: claims and VMIs are read
+// from the API server at every ADD, never from memory: a claim that is gone frees its address, and a later pod must
+// find none. VMI and claim are read at once where the claim's name is known or guessed, the VM only where there is no
+// claim. Nobody waits longer than `waitMs`.
 import { takesPart } from "../../../api/claims/claim-choice.ts";
 import { allocationReasons, claimName } from "../../../api/claims/claim-marks.ts";
 import { hashedInterfaceName, type VirtualMachineInstance } from "../../../api/claims/kubevirt.ts";
@@ -34,7 +34,7 @@ const nicsMax = 256;
 const siblingsMax = 4;
 /** Two names of the NIC, and a reference. */
 const readsMax = 4;
-/** While a claim is waited for, also without a word everything is read again so often: what else is waited for (the VMI's owner) is in no watch of it. */
+/** While a claim is waited for, everything is read again so often: no watch of it tells of the VMI's owner. */
 const roundMs = 2000;
 /** After a watch that failed or ended: doubled from the first to the last with every round. */
 const firstPauseMs = 50;
@@ -45,14 +45,14 @@ interface Sight {
   readonly claims: Map<string, StoredClaim | undefined>;
 }
 
-/** `mayWait`: no for who only wants to know (CHECK). */
+/** `mayWait`: false for CHECK, which only wants to know. */
 interface SearchOptions {
   readonly signal: AbortSignal;
   readonly mayWait: boolean;
 }
 
 export function claimSearch({ client, clock, node, state, waitMs = defaultWaitMs }: ClaimSearchOptions) {
-  /** Interface name -> the NIC that had it last. Names with a hash mean the same NIC in every VM, so the guess is right but for the first. */
+  /** Interface name -> the NIC that had it last. A hashed name is the same NIC in every VM: right but for the first. */
   const nics = new Recent<string>(nicsMax);
 
   const read = <T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal) =>
@@ -95,19 +95,19 @@ export function claimSearch({ client, clock, node, state, waitMs = defaultWaitMs
     }
   }
 
-  /** Where persistence is off, a claim that has addresses is used all the same: they stay with the VM. */
+  /** Where persistence is off, a claim with addresses is used all the same: they stay with the VM. */
   function mayUse({ persistence, reference }: ClaimWish, { vmi }: Seeker, { status }: StoredClaim): boolean {
     if ((status?.ips ?? []).length > 0) return true;
     if (!persistence.isAllowed || reference !== undefined) return persistence.isAllowed;
     return state().gate !== "off" && takesPart(undefined, vmi, false);
   }
 
-  /** Whether somebody makes the claim: whoever wrote the reference, or our leader. */
+  /** Whether somebody makes the claim: the author of the reference, or our leader. */
   async function isExpected(wish: ClaimWish, { vmi, namespace }: Seeker, signal: AbortSignal): Promise<boolean> {
     const { persistence, reference } = wish;
     if (!persistence.isAllowed || reference !== undefined) return persistence.isAllowed;
     const { gate, needsLabel } = state();
-    // Not told yet: what the definition promises is waited for, or the VM would have another address after its first migration.
+    // Not told yet: the definition's promise is waited for, else the first migration would change the VM's address.
     if (gate === "off" || vmi === undefined) return false;
     const isOwned = ownerUidOf(vmi) !== vmi.metadata.uid;
     const vm = isOwned ? await read(virtualMachines, namespace, vmi.metadata.name ?? "", signal) : undefined;
@@ -127,11 +127,11 @@ export function claimSearch({ client, clock, node, state, waitMs = defaultWaitMs
     });
   }
 
-  /** Until the claim is to be read again, by a watch: within milliseconds. Never rejects: the read says what is wrong. */
+  /** Waits by a watch until the claim is to be read again: milliseconds. Never rejects: the read says what is wrong. */
   async function untilChanged({ seeker, claims }: Sight, name: string, round: number, signal: AbortSignal) {
     const version = claims.get(name)?.metadata.resourceVersion;
     using limit = deadline(clock, roundMs, signal);
-    // From "0" on the server tells first what is there; from a version on, what comes after it.
+    // From "0" on the server first tells the present state; from a version on, the changes after it.
     const fieldSelector = `metadata.name=${name}`;
     const scope = { namespace: seeker.namespace, fieldSelector, resourceVersion: version ?? "0" };
     try {
@@ -141,15 +141,15 @@ export function claimSearch({ client, clock, node, state, waitMs = defaultWaitMs
         if (event.object.metadata.resourceVersion !== version || event.type === "DELETED") return;
       }
     } catch {
-      // As when it ended.
+      // As after its end.
     }
     await sleep(clock, Math.min(firstPauseMs * 2 ** round, longestPauseMs), limit.signal);
   }
 
-  /** Undefined: it goes by no claim. Throws CniError: 101 where the claim is not for this pod, 11 where it may be there later. */
+  /** Undefined: it goes by no claim. Throws CniError: 101 where the claim is not for this pod, 11: later perhaps. */
   return async (wish: ClaimWish, { signal, mayWait }: SearchOptions): Promise<ClaimUse | undefined> => {
     using limit = deadline(clock, waitMs, signal);
-    /** Why it is waited; empty: it is not. */
+    /** Why the ADD waits; empty: it does not. */
     let why = "";
     try {
       for (let round = 0; ; round++) {
@@ -173,7 +173,7 @@ export function claimSearch({ client, clock, node, state, waitMs = defaultWaitMs
   };
 }
 
-/** KubeVirt lists every pod of the VMI that is there. */
+/** KubeVirt lists every existing pod of the VMI. */
 function siblingsOf({ status }: VirtualMachineInstance, own: string): readonly Sibling[] {
   const { activePods = {}, nodeName } = status ?? {};
   const others = Object.entries(activePods).filter(([uid]) => uid !== own);

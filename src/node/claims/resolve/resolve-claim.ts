@@ -9,7 +9,7 @@ import { tellClaim } from "../hold/add.ts";
 import { ClaimRefusal, type ClaimUse } from "./claim-binding.ts";
 import { wishOf } from "./claim-query.ts";
 
-/** Without a claim the pod holds its addresses itself. `mayWait`: no for who only wants to know (CHECK). */
+/** Without a claim the pod holds its addresses itself. `mayWait`: false for CHECK, which only wants to know. */
 export async function claimOf(
   parts: DaemonContext,
   { interfaceName, args }: AttachmentInvocation,
@@ -19,7 +19,7 @@ export async function claimOf(
 ): Promise<{ readonly pod: PodFacts | undefined; readonly claim: ClaimUse | undefined }> {
   let pod = known;
   let wish = wishOf(pod, interfaceName, persistence);
-  // A NIC that was plugged into a running pod a moment ago may not have come to the informer yet.
+  // The informer may not have a NIC yet that was plugged into a running pod a moment ago.
   if (pod !== undefined && persistence.isAllowed && wish?.selection === undefined) {
     const query = { namespace: pod.namespace, name: pod.name, uid: args.podUid, isFresh: true };
     pod = (await parts.pods.find(query, signal)) ?? pod;
@@ -27,7 +27,7 @@ export async function claimOf(
   }
   if (wish === undefined) return { pod, claim: undefined };
   try {
-    // Whether claims are made at all is what the leader says.
+    // The leader says whether claims are made at all.
     await parts.assertKnown(signal);
     return { pod, claim: await parts.claims.find(wish, { signal, mayWait }) };
   } catch (error) {
@@ -39,7 +39,7 @@ export async function claimOf(
         tellClaim(parts, error.claim, wish.pod.name, error);
       throw error;
     }
-    // Where nobody was promised more: what comes from this node's slices alone needs no API server, and no right to read VMs.
+    // Where nobody was promised more, addresses of this node's slices need no API server, and no right to read VMs.
     const isNeedless = parts.sliced.isWhole(config) || isApiError(error, "forbidden");
     if (persistence.isAllowed || wish.reference !== undefined || !isNeedless) throw error;
     const about = { pod: `${wish.pod.namespace}/${wish.pod.name}`, error };

@@ -1,5 +1,5 @@
-// What a grant asks of its node beside handing out: to lend a piece, to return the slice when it is empty, to drain it.
-// Each step is durable in the journal before the next; a crash repeats at most the last.
+// A grant's tasks for its node beside handing out: lend a piece, return the slice when it is empty, drain it. Each step
+// is durable in the journal before the next; a crash repeats at most the last.
 import { ensurePool } from "../../../cluster/pool-object.ts";
 import { describeDomain, type Domain, type Hold } from "../../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../../ipam/owner.ts";
@@ -14,7 +14,7 @@ export type ActParts = Pick<
 
 type MoveParts = Pick<SliceParts, "journal" | "ledgerOf" | "onMoved" | "signal">;
 
-/** An address that another has recorded is asked for again when its pod may have gone. */
+/** An address that another owner has recorded is asked for again when its pod may have gone. */
 const stuckMs = 10_000;
 
 /** When to act again; undefined: not before something changes. */
@@ -22,7 +22,7 @@ export async function act(parts: ActParts): Promise<number | undefined> {
   const { journal, state, key } = parts;
   const grant = journal.grant(key);
   const asked = state.granted?.grant;
-  // A grant that is held back, or is of another generation than the object, is asked for nothing.
+  // A grant that is held back, or is of another generation than the object, has no tasks.
   if (grant === undefined || grant.sealed || asked?.generation !== grant.generation) return undefined;
   if (asked.serial !== grant.serial || asked.phase !== grant.phase) return undefined;
   switch (grant.phase) {
@@ -40,11 +40,11 @@ async function lend({ journal, state, clock }: ActParts, grant: JournalGrant): P
   const asked = state.granted?.grant.lend;
   if (asked === undefined || grant.gives !== undefined) return;
   const block = pieceOf(viewOf(journal, grant, clock.wallMs()).free, asked.addresses);
-  // The journal shows takes as soon as they are decided, and no later one gets into the piece: the put is in force at once.
+  // The journal shows takes when they are decided, and the put is in force at once: no later take gets into the piece.
   if (block !== undefined) await journal.put({ ...grant, gives: { ask: asked.ask, block } });
 }
 
-/** Only what is empty; what cools down would be given at once by the next node. */
+/** Only an empty slice; the next node would give a cooling address at once. */
 async function seal({ journal, clock, key }: ActParts, grant: JournalGrant): Promise<number | undefined> {
   const { holds, coolsUntilMs } = viewOf(journal, grant, clock.wallMs());
   if (holds.length > 0) return undefined;
@@ -73,9 +73,9 @@ async function drain(parts: ActParts, grant: JournalGrant): Promise<number | und
 const triesMax = 3;
 
 /**
- * Moves what a slice holds to the reservation ledger: an object per address, its owner unchanged. Running pods are not touched. Promised: at every
- * instant the address is recorded, in one ledger or in both, whatever crashes between. A hold that is given back or gets another sandbox meanwhile
- * is seen: the record that was made is taken back, or made again for the newer one. Empty, or in a sentence why it is still here.
+ * Moves a slice's holds to the reservation ledger: an object per address, its owner unchanged. Running pods are not
+ * touched. Promised: at every instant the address is recorded, in one ledger or in both, whatever crashes. A hold that
+ * is given back or gets another sandbox is seen: its record goes, or is made anew. Empty, or why it stays.
  */
 export async function moveHold(parts: MoveParts, namespace: string, shared: SharedPlace, hold: Hold): Promise<string> {
   const { journal, ledgerOf, onMoved, signal } = parts;
@@ -106,7 +106,7 @@ export async function moveHold(parts: MoveParts, namespace: string, shared: Shar
   return "";
 }
 
-/** The shared pool is marked with the domain before anything is recorded there: whoever shares the range later uses the same records. */
+/** Marks the shared pool with the domain before any record: a later sharer of the range uses the same records. */
 export async function settledPlace(
   { client, signal }: Pick<SliceParts, "client" | "signal">,
   { namespace, network, range }: JournalGrant,

@@ -1,4 +1,4 @@
-// What a node does about a slice, as stories: what the journal has, what the API server shows, what follows.
+// A node's decisions on a slice, as stories: the journal, the API server, what follows.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
@@ -215,7 +215,7 @@ it("a grant of a generation that the journal has dropped since is of a restored 
   expect(judgeObject("n1", granted({}), undefined, 4)).toEqual(sealed);
   expect(judgeObject("n1", granted({}), undefined, 3)).toEqual({ kind: "accept", grant: known });
   expect(judgeObject("n1", granted({}), known, 4)).toEqual({ kind: "nothing" });
-  // What it holds in it may be running.
+  // Its holds in it may be in use.
   expect(judgeObject("n1", granted({}), { ...known, generation: 3 }, 4)).toMatchObject({ grant: { sealed: false } });
 });
 
@@ -273,7 +273,7 @@ it("nothing is widened by what is not newer, no seal is undone, and no piece tha
       const isNewGrant = grant.generation > before.generation;
       const isNewer = isNewGrant || (grant.generation === before.generation && grant.serial > before.serial);
       const isSame = grant.generation === before.generation && grant.serial === before.serial;
-      // At the serial that the journal has, the contents are the same but for what the node itself held back.
+      // At the journal's serial, the contents are the same but for blocks that the node itself held back.
       if (!isNewer && !isSame) expect([...difference(usableOf([after]), usableOf([before]))]).toEqual([]);
       if (!isNewGrant && before.sealed) expect(after.sealed).toBe(true);
       const gone = [...before.without, ...(before.gives ? [before.gives.block] : [])];

@@ -1,7 +1,7 @@
-// What a node does about one slice: from what its journal has and what the API server shows, the next state of the
-// grant. Pure. Promised (docs/decisions/0013): what the API server shows never widens a grant unless it is newer than
-// what the journal works by; a seal is never undone within its generation, nor by a restored grant that the journal has
-// dropped since; a piece that was given up comes back only as a grant of its own.
+// A node's decision on one slice: from its journal and the API server's object to the next state of the grant. Pure.
+// Promised (docs/decisions/0013): the object never widens a grant unless it is newer than the one that the journal
+// works by; a seal is never undone within its generation, nor by a restored grant that the journal has dropped since; a
+// piece that was given up comes back only as a grant of its own.
 import { tryAddress } from "../../../api/holds/address-name.ts";
 import type { NodeSlicePool } from "../../../api/slices/node-slice-pool.ts";
 import { blocksOf, covers } from "../../../api/slices/slice-grant.ts";
@@ -11,17 +11,17 @@ import type { ReadGrant, SliceObject } from "./slice-object.ts";
 
 export type GrantDecision =
   | { readonly kind: "nothing" }
-  /** The journal does not know the grant: it takes over what is entered on the object, then hands out. */
+  /** The journal does not know the grant: it takes over the object's entries, then hands out. */
   | { readonly kind: "accept"; readonly grant: JournalGrant }
   | { readonly kind: "change"; readonly grant: JournalGrant }
-  /** Hands out nothing of it until the API server says better. What is held stays. */
+  /** Hands out nothing of it until the API server says better. Holds stay. */
   | { readonly kind: "hold-back"; readonly grant: JournalGrant; readonly why: string }
-  /** It is not this node's any more. What is held stays until its pods go. */
+  /** It is not this node's any more. Holds stay until their pods go. */
   | { readonly kind: "drop"; readonly why: string };
 
 export const nothing: GrantDecision = { kind: "nothing" };
 
-/** `dropped`: the latest generation of the pool whose grant the journal dropped. What is not later was given up, and may be another's. */
+/** `dropped`: the latest generation of the pool that the journal dropped. A grant not later may be another node's. */
 export function judgeObject(node: string, object: SliceObject, known?: JournalGrant, dropped = 0): GrantDecision {
   const { granted } = object;
   if (object.node !== node) return known ? { kind: "drop", why: `it is the slice of node ${object.node}` } : nothing;
@@ -36,7 +36,7 @@ export function judgeObject(node: string, object: SliceObject, known?: JournalGr
     const why = `its IPPool is at generation ${generation}, and this node's journal at ${known.generation}: the API server has forgotten grants`;
     return holdBack(known, why);
   }
-  // An older serial is of a restored copy: nothing of it counts, and what it lacks is told again.
+  // An older serial is of a restored copy: nothing of it counts, and its gaps are told again.
   const newer = serial < known.serial ? {} : { serial, phase, taken: granted.taken };
   const { gives: _, ...kept } = known;
   const next = { ...kept, ...newer, ...givenUp(known, granted) };
@@ -44,14 +44,14 @@ export function judgeObject(node: string, object: SliceObject, known?: JournalGr
   return isSame ? nothing : { kind: "change", grant: next };
 }
 
-/** The slice's IPPool is not there. `pool`: its NodeSlicePool; undefined: that is not there either. */
+/** The slice's IPPool is missing. `pool`: its NodeSlicePool; undefined: missing too. */
 export function judgeAbsence(node: string, known: JournalGrant, pool?: Pick<NodeSlicePool, "status">) {
   if (known.sealed) return "drop";
   const { allocations = [], lastGeneration = 0 } = pool?.status ?? {};
   const isOwn = ({ nodeName, sliceRange }: (typeof allocations)[number]) =>
     nodeName === node && blocksOf([sliceRange]).some((block) => comparePrefixes(block, known.slice) === 0);
   if (allocations.some(isOwn)) return "make-again";
-  // The controller let it go after this grant; or it has forgotten the grant, and whoever it names had the block before.
+  // The controller let it go after this grant; or it forgot the grant, and the node that it names had the block before.
   return lastGeneration >= known.generation ? "drop" : "make-again";
 }
 
@@ -63,11 +63,11 @@ export function holdBack(known: JournalGrant, why: string): GrantDecision {
 function acceptance(object: SliceObject, read: ReadGrant, known: JournalGrant | undefined): JournalGrant {
   const { key, domain, namespace, network, range, slice, word } = object;
   const { generation, serial, phase } = read.grant;
-  // What a journal before this one said of the same grant still holds: it was on a disk.
+  // The word of an earlier journal on the same grant still holds: it was on a disk.
   const said = word?.generation === generation ? word : undefined;
   const [block] = blocksOf(said?.gives === undefined ? [] : [said.gives.block]);
   const before = { without: [], ...(block && { gives: { ask: said!.gives!.ask, block } }) };
-  // Without a seal in between, what this one gave up may be another's.
+  // Without a seal in between, a piece that this journal gave up may be another's.
   const isGoingOn = known?.sealed === false;
   const moved = (said?.moved ?? []).flatMap((text) => tryAddress(text) ?? []);
   return {
@@ -87,7 +87,7 @@ function acceptance(object: SliceObject, read: ReadGrant, known: JournalGrant | 
   };
 }
 
-/** What was given up stays so, in `without`; what the grant does not leave out yet is told to the controller, one piece after the other. */
+/** Given-up pieces stay so, in `without`; the controller is told of those that the grant lacks, one after the other. */
 function givenUp(
   { without: before, gives }: Pick<JournalGrant, "without" | "gives">,
   { grant, without }: ReadGrant,

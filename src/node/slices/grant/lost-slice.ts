@@ -1,9 +1,9 @@
-// A slice that is lost. Its IPPool is gone although its journal never sealed it (deleted by a hand, or the API server was
-// restored from an older copy): it is made again with the same grant, so that the controller takes it up, unless the range has
-// been given to another. Or it is another's: what this node holds in it goes into the reservation ledger before the grant is
-// forgotten, so that whoever gets the block leaves it out. Not those that a later grant gives to another node: its journal
-// gives them. An earlier one is of a restored copy, and a slice that a piece was lent from is around it without having it.
-// Not promised: that nobody has given such an address meanwhile. What is not recorded stays in the journal until its pod goes.
+// A slice that is lost. Its IPPool is gone although its journal never sealed it (deleted by a hand, or the API server
+// was restored from an older copy): it is made again with the same grant, so that the controller takes it up, unless
+// the range went to another. Or it is another node's: this node's holds in it go into the reservation ledger before the
+// grant is forgotten, so that the next node leaves them out. Not those of a later grant to another node: its journal
+// has them. An earlier one is of a restored copy, and the slice around a lent piece does not have it. Not promised:
+// that nobody has given such an address. A hold without a record stays in the journal until its pod goes.
 import { ObjectError as BadObject } from "../../../api/error.ts";
 import { parseObject } from "../../../api/kind.ts";
 import { formatDomain, parseDomain } from "../../../api/pools/domain.ts";
@@ -43,7 +43,7 @@ export async function readSlicePool(client: KubeClient, { domain }: JournalGrant
   return object && parseObject(nodeSlicePoolKind, object);
 }
 
-/** The slices of nodes that the NodeSlicePool names, of those blocks that are wanted. */
+/** The slices of the NodeSlicePool's nodes, of the wanted blocks. */
 async function* slicesOf(
   client: KubeClient,
   pool: Pick<NodeSlicePool, "status"> | undefined,
@@ -59,17 +59,17 @@ async function* slicesOf(
   }
 }
 
-/** Who has an address out of a slice, by the slice's mirror: for a hold of a shared range that was lost and made again after the range was cut. */
+/** An address's holder by the mirror of its slice: for a lost shared hold that was made again after the cut. */
 export async function sliceHolder(
   client: KubeClient,
-  /** Those that are sliced. */
+  /** Sliced ranges only. */
   ranges: readonly SlicedRange[],
   { namespace, domain, address: text }: HoldPlace,
   signal: AbortSignal,
 ): Promise<Hold | undefined> {
   const parts = parseDomain(domain);
   const address = parseAddress(text);
-  // Of a pool that is a domain of its own: whatever network has the range in its namespace.
+  // For a pool that is a domain of its own: any network with the range in its namespace.
   const isOfNetwork = ({ network }: SlicedRange) => parts.scope !== "network" || parts.network === network;
   const cut = ranges.filter(
     (each) => each.namespace === namespace && isOfNetwork(each) && contains(each.range, address),
@@ -86,9 +86,9 @@ export async function sliceHolder(
 }
 
 /**
- * Makes it without a grant, and grants it when the slice is still this node's: a controller that takes a slice deletes the
- * object, writes its status, then looks for the object, so that one of the two sees the other. An object that is not to be
- * stays for the controller to remove: a daemon may not. False: it is not to be, or its namespace is gone or going.
+ * Makes it without a grant, and grants it when the slice is still this node's: a controller that takes a slice deletes
+ * the object, writes its status, then looks for the object, so that one of the two sees the other. An unwanted object
+ * stays for the controller to remove: a daemon may not. False: it is unwanted, or its namespace is gone or going.
  */
 export async function makeAgain(
   client: KubeClient,
@@ -110,7 +110,7 @@ export async function makeAgain(
   try {
     await client.patch(ipPools, parseKey(grant.key), { type: "merge", body }, call);
   } catch (error) {
-    // The controller was there meanwhile, and granted it anew or removed it: the next look sees which.
+    // The controller was faster, and granted it anew or removed it: the next look sees which.
     if (!isApiError(error, "conflict", "not-found")) throw error;
   }
   return true;
@@ -133,14 +133,14 @@ function objectOf(node: string, { key, domain, network, range, slice: block }: J
 
 type LeaveParts = Omit<ActParts, "state"> & Pick<SliceParts, "node">;
 
-/** Throws without an answer: the grant stays and it is tried again. Does not throw where records are refused: other slices do not wait for a quota. */
+/** Throws without an answer: the grant stays for a retry. Refused records do not throw: no slice waits for a quota. */
 export async function leave(parts: LeaveParts, known: JournalGrant): Promise<void> {
   const { journal, key, log } = parts;
   if (known.phase === "active") await journal.put({ ...known, phase: "returning" });
   try {
     await record(parts, known);
   } catch (error) {
-    // Its namespace is gone or going, or the shared pool's name is another's: there is no place for a record.
+    // Its namespace is gone or going, or the shared pool's name is taken: there is no place for a record.
     const cause = error instanceof LedgerError ? error.cause : error;
     const isPlaceless = isApiError(error, "not-found") || isNamespaceEnding(cause) || error instanceof BadObject;
     if (!isPlaceless && !isApiError(cause, "forbidden")) throw error;
@@ -152,7 +152,7 @@ export async function leave(parts: LeaveParts, known: JournalGrant): Promise<voi
   await journal.drop(key);
 }
 
-/** Whether an address is another's to give by a later grant, of the slices that have any of these. */
+/** Whether an address is another node's to give by a later grant, of the slices that have any of these. */
 async function givenByOthers({ client, node, signal }: LeaveParts, known: JournalGrant, holds: readonly Hold[]) {
   const later: SliceObject[] = [];
   const pool = await readSlicePool(client, known, { signal, timeoutMs: callMs });

@@ -14,7 +14,6 @@ import { type Interval, parseBlock } from "../../../net/interval.ts";
 import { containsPrefix, parsePrefix, type Prefix } from "../../../net/prefix.ts";
 import type { SliceReconcilerOptions } from "../reconciler.ts";
 
-/** A grant with its blocks read. */
 export interface ReadGrant {
   readonly grant: SliceGrant;
   readonly without: readonly Prefix[];
@@ -31,7 +30,7 @@ export interface SliceObject extends Pick<ReadSlice, "namespace" | "node" | "net
   /** Undefined: there is none, or it cannot be read. */
   readonly granted?: ReadGrant;
   readonly contents: PoolContents;
-  /** Where its addresses are recorded once they are shared. */
+  /** The place of its addresses once they are shared. */
   readonly shared: SharedPlace;
 }
 
@@ -41,7 +40,7 @@ export interface SharedPlace {
   readonly pool: string;
 }
 
-/** Of one slice, for as long as it is with a worker. */
+/** Parts of one slice, for as long as it is with a worker. */
 export interface SliceParts extends Omit<
   SliceReconcilerOptions,
   "workers" | "isLeaseHeard" | "onCompared" | "onAnswer"
@@ -49,13 +48,12 @@ export interface SliceParts extends Omit<
   readonly key: string;
   readonly state: SliceState;
   readonly signal: AbortSignal;
-  /** The API server answered. */
   readonly onHeard: () => void;
 }
 
-/** What a daemon remembers of one slice beside the journal, lost with the process and learned again from the object. */
+/** A daemon's memory of one slice beside the journal, lost with the process and learned again from the object. */
 export class SliceState {
-  /** What the Lease said when the object was read; undefined: it must be read. */
+  /** The Lease's word on the slice when the object was read; undefined: it must be read. */
   token: string | undefined;
   /** Which round of comparing the object was read in. */
   epoch = 0;
@@ -67,11 +65,11 @@ export class SliceState {
   lastWriteMs = Number.NEGATIVE_INFINITY;
   /** Since when the object has been behind the journal. */
   dirtySinceMs: number | undefined;
-  /** Somebody waits for what is to be said. */
+  /** Somebody waits for the word. */
   isUrgent = false;
 }
 
-/** Undefined: the annotations that make an IPPool a slice are not all there, or say what cannot be. */
+/** Undefined: the annotations that make an IPPool a slice are missing or invalid. */
 export function readSliceObject(object: IPPool): SliceObject | undefined {
   const read = readSlice(object as StoredPool);
   if (read?.range === undefined || !containsPrefix(read.range, read.block)) return undefined;
@@ -88,7 +86,7 @@ export function readSliceObject(object: IPPool): SliceObject | undefined {
     ...(granted && { granted }),
     ...(word && { word }),
     contents: readAllocations(object),
-    // As the shared pool of the whole range has it; the mark is the controller's word for ranges whose overlaps are not protected.
+    // As the whole range's shared pool has it; the mark is the controller's word where overlaps are not protected.
     shared: {
       domain: markedDomain(object) ?? formatDomain({ scope: "network", network }),
       pool: `${namespace}/${poolName({ range, network, node: "" })}`,
@@ -96,7 +94,7 @@ export function readSliceObject(object: IPPool): SliceObject | undefined {
   };
 }
 
-/** Who is entered. Of a key with several meanings all are held: one of them is in use. */
+/** The entered holds. Of a key with several readings all are held: one of them is in use. */
 export function holdsIn({ domain, contents }: SliceObject): Hold[] {
   return contents.entries.flatMap(({ address, others, owner }) =>
     [address, ...others].map((each) => ({ domain, address: each, owner, version: "" })),
@@ -109,7 +107,7 @@ function withBlocks(grant: SliceGrant, slice: Prefix): ReadGrant | undefined {
     const taken = grant.taken.map((text) => parseBlock(text));
     return without.every((each) => containsPrefix(slice, each)) ? { grant, without, taken } : undefined;
   } catch {
-    // What does not parse was written by a hand.
+    // A value that does not parse was written by a hand.
     return undefined;
   }
 }

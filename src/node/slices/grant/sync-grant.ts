@@ -1,4 +1,4 @@
-// Reads one slice's IPPool and brings the journal to what it says (judge-grant.ts).
+// Reads one slice's IPPool and brings the journal to it (judge-grant.ts).
 import { ObjectError as BadObject } from "../../../api/error.ts";
 import { readNetworkStatus, statusAnnotation } from "../../../api/network-status.ts";
 import { readPool } from "../../../cluster/pool-object.ts";
@@ -39,7 +39,7 @@ export async function look(parts: SliceParts, isMade = false): Promise<void> {
 async function carryOut(parts: SliceParts, decision: GrantDecision, slice: SliceObject | undefined): Promise<void> {
   const { journal, key } = parts;
   const known = journal.grant(key);
-  // A journal that lost lines learns from the object what it may have answered.
+  // A journal that lost lines learns from the object which answers it may have given.
   const doubted = journal.suspect === "" ? undefined : slice;
   switch (decision.kind) {
     case "nothing":
@@ -67,7 +67,7 @@ async function accept(parts: SliceParts, grant: JournalGrant, slice: SliceObject
   log.info("a slice was granted", { slice: key, block: String(grant.slice), generation, takenOver: holds.length });
 }
 
-/** What the object has entered; then what running pods say that they use, where the journal cannot know. */
+/** The object's entries; then the addresses that running pods say they use, where the journal cannot know. */
 function takenOver({ journal, pods, key }: SliceParts, slice: SliceObject): Hold[] {
   if (!pods.hasSynced) throw new Error(`slice ${key} waits until this node's pods are known`);
   const isNew = journal.grant(key) === undefined || journal.suspect !== "";
@@ -76,7 +76,7 @@ function takenOver({ journal, pods, key }: SliceParts, slice: SliceObject): Hold
   return [...Map.groupBy(inside, ({ address }) => String(address)).values()].map(([first]) => first!);
 }
 
-/** By what a multi-network plugin noted on running pods. Not promised: that an address is of this network; one too many is held until its pod goes. */
+/** By a multi-network plugin's notes on running pods. Not promised: of this network; one too many goes with its pod. */
 function holdsOfPods(running: Iterable<DeepReadonly<Pod>>, { domain, slice }: SliceObject): Hold[] {
   return Array.from(running).flatMap((pod) => {
     const { uid = "", namespace = "", name = "", annotations } = pod.metadata;
@@ -95,7 +95,7 @@ async function lost(parts: SliceParts, known: JournalGrant | undefined): Promise
   state.granted = undefined;
   if (known === undefined) return;
   if (known.sealed) return journal.drop(key);
-  // Until it is known whose it is, nothing is handed out of it.
+  // Until its node is known, nothing is handed out of it.
   if (known.phase === "active") await journal.put({ ...known, phase: "returning" });
   const call = { signal, timeoutMs: callMs };
   const isStillOurs = async () => judgeAbsence(node, known, await readSlicePool(client, known, call)) === "make-again";

@@ -1,7 +1,7 @@
-// What the journal has of one slice: holds, free and cooling addresses, the piece that a node gives up when it is asked to lend;
-// and how its IPPool shows that: the entries, the word, and the patch that brings the object there. Pure. Promised of a piece:
-// aligned, wholly free, as large as asked for if possible, from the end of the tightest gap: pods get the lowest addresses. Of
-// a patch: only the daemon's own keys, where they differ. An entry that cannot be read stays: whose it is is not known.
+// The journal's view of one slice: holds, free and cooling addresses, the piece that a node gives up when asked to
+// lend; and how its IPPool shows that: entries, word, and the patch that brings the object there. Pure. Promised of a
+// piece: aligned, wholly free, as large as asked for if possible, from the end of the tightest gap: pods get the lowest
+// addresses. Of a patch: only the daemon's own keys, where they differ. An unreadable entry stays: it may be anybody's.
 import { readAllocationKey } from "../../../api/pools/allocation-key.ts";
 import { writeAllocations } from "../../../api/pools/allocations.ts";
 import type { PoolAllocation } from "../../../api/pools/ip-pool.ts";
@@ -19,7 +19,7 @@ import { comparePrefixes, contains, Prefix } from "../../../net/prefix.ts";
 export interface SliceView {
   readonly holds: readonly Hold[];
   readonly free: IntervalSet;
-  /** When the last address of it has cooled down; undefined: none cools. */
+  /** When its last address has cooled down; undefined: none cools. */
   readonly coolsUntilMs?: number;
 }
 
@@ -35,7 +35,7 @@ export function viewOf(journal: Journal, grant: JournalGrant, nowMs: number): Sl
   return { holds, free: freeOf(grant, busy), ...(cooling.length > 0 && { coolsUntilMs }) };
 }
 
-/** For any pod, now. `busy`: held, or cooling down. A grant that nothing is handed out of has nothing free. */
+/** For any pod, now. `busy`: held, or cooling down. A grant that hands nothing out has nothing free. */
 export function freeOf(grant: JournalGrant, busy: Iterable<Address>): IntervalSet {
   const free = usableOf([grant]);
   for (const address of busy) free.delete({ first: address, last: address });
@@ -82,7 +82,7 @@ export function wordOf({ journal, grant, used, free, short }: WordFacts): NodeWo
   };
 }
 
-/** The grant that an address is handed out by: the narrowest, since a piece may have come back to its lender; a sealed one only if there is no other. */
+/** The grant of an address: the narrowest, since a piece may have come back to its lender; a sealed one comes last. */
 export function grantAround(grants: Iterable<JournalGrant>, hold: Pick<Hold, "domain" | "address">) {
   let found: JournalGrant | undefined;
   for (const grant of grants) {
@@ -95,7 +95,7 @@ export function grantAround(grants: Iterable<JournalGrant>, hold: Pick<Hold, "do
 
 type Entries = Readonly<Record<string, PoolAllocation>>;
 
-/** What of the object is compared. */
+/** The parts of the object that are compared. */
 export interface Shown {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
   readonly spec: { readonly range: string; readonly allocations: Entries };
@@ -115,7 +115,7 @@ export function showing(present: Shown, holds: Iterable<Hold>, word: NodeWord): 
   };
 }
 
-/** RFC 7386 merges what it meets: a field or an entry that is to go must be named as null. */
+/** RFC 7386 merges: a field or an entry that is to go must be named as null. */
 function entryChanges(range: string, present: Entries, wanted: Entries) {
   const cidr = parseRange(range);
   const changes: Record<string, Record<string, unknown> | null> = {};

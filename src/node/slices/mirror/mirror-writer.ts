@@ -1,4 +1,4 @@
-// Brings a slice's IPPool to what the journal has: the entries and the node's word, in one merge patch of the daemon's own keys.
+// Brings a slice's IPPool to the journal's state: entries and word, in one merge patch of the daemon's own keys.
 import { parseObject } from "../../../api/kind.ts";
 import { type IPPool, ipPoolKind } from "../../../api/pools/ip-pool.ts";
 import { sliceUseKey } from "../../../api/slices/node-lease.ts";
@@ -14,9 +14,9 @@ import { showing, type SliceView, viewOf, wordOf } from "./journal-view.ts";
 
 type ShowParts = Pick<SliceParts, "key" | "state" | "signal" | "client" | "journal" | "clock" | "shortage" | "onHeard">;
 
-/** 5,000 nodes with ten busy slices each would be 50,000 writes a second without it; pods come some per second and node. */
+/** 5,000 nodes with ten busy slices each would write 50,000 times a second; pods come some per second and node. */
 export const writeEveryMs = 1000;
-/** What waits in the queues of a busy server for so long is still worth its answer: asked again it would wait as long again. */
+/** A call that waits so long in a busy server's queues is worth its answer: asked again it would wait as long again. */
 const callMs = 30_000;
 
 /** When to show again; undefined: the object says it all. */
@@ -25,7 +25,7 @@ export async function show(parts: ShowParts): Promise<number | undefined> {
   const grant = journal.grant(key);
   const { present } = state;
   if (grant === undefined || present === undefined) return undefined;
-  // After a sync that failed the journal goes on as if it was done; others may act on this only when it is.
+  // After a failed sync the journal goes on as if it was done; other nodes may act on this only when it is.
   if (grant.sealed || grant.gives !== undefined) await journal.settled(signal);
   const view = viewOf(journal, grant, clock.wallMs());
   const body = showing(present, view.holds, wordIn(parts, view, grant));
@@ -51,7 +51,7 @@ export async function show(parts: ShowParts): Promise<number | undefined> {
 
 async function write(parts: ShowParts, present: IPPool, body: object): Promise<number> {
   const { key, state, signal, client, onHeard } = parts;
-  // Until the answer is there it is not known what the object says.
+  // Until the answer is there the object's state is not known.
   state.present = undefined;
   try {
     const call = { signal, timeoutMs: callMs };
@@ -62,14 +62,14 @@ async function write(parts: ShowParts, present: IPPool, body: object): Promise<n
     if (!isApiError(error, "not-found")) throw error;
     return 0;
   }
-  // The answer to a write shows what the controller wrote meanwhile.
+  // The answer to a write shows the controller's writes meanwhile.
   const grantOf = ({ metadata }: IPPool) => metadata.annotations?.[grantAnnotation];
   if (grantOf(present) === grantOf(state.present)) return writeEveryMs;
   state.token = undefined;
   return 0;
 }
 
-/** While requests find nothing free, nothing is: definitions exclude the rest. Their number stands on the range's first active slice, else the first. */
+/** Requests found nothing: definitions exclude the rest. Their count is on the first active slice, else the first. */
 function wordIn({ journal, key, shortage }: ShowParts, { holds, free }: SliceView, grant: JournalGrant): NodeWord {
   const count = shortage.count(sliceUseKey(grant));
   // In powers of two: a thousand requests that find nothing are ten writes.
