@@ -99,6 +99,24 @@ describe("the linter", () => {
     }
   });
 
+  it.each([
+    ["of one line", `// ${"word ".repeat(24)}`, "this one at 122"],
+    ["behind code", `export const one = 1; // ${"word ".repeat(20)}`, "this one at 124"],
+    ["in a block", `/**\n * Short.\n *  ${"word ".repeat(24)}\n */`, "this one at 123"],
+    ["that ends at the last column", `//  ${"word ".repeat(23)}s`, undefined],
+    ["with a word that fits no line", `// See https://example.org/${"a".repeat(120)}`, undefined],
+  ])("judges the width of a comment %s", (_where, comment, complaint) => {
+    const file = join(copy, "src/ipam/wide.ts");
+    writeFileSync(file, `${comment.replaceAll(/ $/gm, "")}\nexport const wide = true;\n`);
+    try {
+      const said = lint().text;
+      if (complaint === undefined) expect(said).not.toContain("wide.ts");
+      else expect(said).toContain(`A comment line ends at column 120 at the latest, ${complaint}.`);
+    } finally {
+      rmSync(file);
+    }
+  });
+
   it("is content with the tree as it is", () => {
     const { status, text } = lint();
     expect(status, text).toBe(0);

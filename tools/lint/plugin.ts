@@ -1,4 +1,4 @@
-// The oxlint plugin of this repository: `holdfast/import-directions`, and `holdfast/header-first`.
+// The oxlint plugin of this repository: `holdfast/import-directions`, `holdfast/header-first`, `holdfast/comment-width`.
 import { relative, sep } from "node:path";
 
 import { judge } from "./directions.ts";
@@ -39,9 +39,13 @@ interface Ranged {
   readonly range: readonly [number, number];
 }
 
-/** The formatter sorts imports and takes the comment above one along: a header that slides among them heads nothing any more. */
+interface CommentContext extends RuleContext {
+  readonly sourceCode: { readonly text: string; getAllComments(): readonly Ranged[] };
+}
+
+/** The formatter sorts imports and moves the comment above one with it: a header among them heads nothing any more. */
 const headerFirst = {
-  create(context: RuleContext & { readonly sourceCode: { getAllComments(): readonly Ranged[] } }) {
+  create(context: CommentContext) {
     return {
       Program(program: { readonly body: readonly Ranged[] }) {
         const imports = program.body.filter(({ type }) => type === "ImportDeclaration");
@@ -56,7 +60,32 @@ const headerFirst = {
   },
 };
 
+const commentColumns = 120;
+
+/** The formatter breaks code at 120 columns and leaves comments alone. A word that fits no line (a URL) may be longer. */
+const commentWidth = {
+  create(context: CommentContext) {
+    const { sourceCode } = context;
+    const columns = ({ range: [start, end] }: Ranged) =>
+      sourceCode.text
+        .slice(sourceCode.text.lastIndexOf("\n", start - 1) + 1, end)
+        .split(/\r?\n/)
+        .filter((line) => !line.split(/\s+/).some((word) => "// ".length + word.length > commentColumns))
+        .reduce((widest, { length }) => Math.max(widest, length), 0);
+    return {
+      Program() {
+        for (const comment of sourceCode.getAllComments()) {
+          const widest = columns(comment);
+          if (widest <= commentColumns) continue;
+          const message = `A comment line ends at column ${commentColumns} at the latest, this one at ${widest}.`;
+          context.report({ node: comment, message: `${message} Say it in fewer words, or break the line.` });
+        }
+      },
+    };
+  },
+};
+
 export default {
   meta: { name: "holdfast" },
-  rules: { "import-directions": importDirections, "header-first": headerFirst },
+  rules: { "import-directions": importDirections, "header-first": headerFirst, "comment-width": commentWidth },
 };
