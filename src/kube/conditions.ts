@@ -1,4 +1,4 @@
-// Status conditions, by the API conventions: one per type, with the time of the last change of `status`, not of the write.
+// Status conditions by the API conventions: one per type, with the time when `status` last changed, not of the write.
 import { timestamp } from "./clock.ts";
 import type { DeepReadonly, KubeObject } from "./meta.ts";
 import type { Resource } from "./resource.ts";

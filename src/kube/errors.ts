@@ -98,8 +98,8 @@ export function errorFromStatus(what: string, httpStatus: number, status: Status
   });
 }
 
-// A 5xx without a reason comes from a proxy that lost the server (502 and 504, Envoy's and the aggregator's 503), from a
-// panic, or from a server that lost etcd ("rpc error: code = Unavailable"): all leave open what became of a write.
+// A 5xx without a reason comes from a proxy that lost the server (502 and 504, Envoy's and the aggregator's 503), from
+// a panic, or from a server that lost etcd ("rpc error: code = Unavailable"): a write may have happened or not.
 function codeOf(httpStatus: number, { reason = "", message = "" }: Status): ApiErrorCode {
   const known = codeByReason.get(reason) ?? codeByStatus.get(httpStatus);
   if (known === "internal" && etcdUnknown.test(message)) return "outcome-unknown";

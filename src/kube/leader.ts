@@ -1,10 +1,10 @@
 // Leader election on a Lease, after client-go's.
 //
-// Promised: while clocks run at about the same rate and the event loop is not stalled, at most one leads; who could not
-// renew for `renewDeadlineMs` stops before another may begin; the lease is released on shutdown, after the leader's work.
-// Leaders and candidates end when the API server was restored from an older copy: their watches are of another history.
-// Not promised: fencing. A process that was paused may act for a moment after another has begun, so what the leader
-// writes must be safe without leadership (guarded by resourceVersion, or created if absent).
+// Promised: while clocks run at about the same rate and the event loop is not stalled, at most one leads; a leader that
+// could not renew for `renewDeadlineMs` stops before another may begin; it releases the lease on shutdown, after its
+// work. Leaders and candidates end when the API server was restored from an older copy: their watches are of another
+// history. Not promised: fencing. A process that was paused may act for a moment after another has begun, so what the
+// leader writes must be safe without leadership (guarded by resourceVersion, or created if absent).
 import { asError } from "./abort.ts";
 import { type Clock, deadline, realClock, sleep } from "./clock.ts";
 import { retryAfterOf } from "./errors.ts";
@@ -71,8 +71,8 @@ export class Elector {
   }
 
   /**
-   * Waits for the lease, then calls `lead` and renews until the signal aborts or `lead` ends. Throws LeadershipLostError
-   * if the lease is lost: the process should then exit, since nothing else guarantees that all of its work has stopped.
+   * Waits for the lease, then calls `lead` and renews until the signal aborts or `lead` ends. A lost lease throws
+   * LeadershipLostError: the process should then exit, since nothing else guarantees that all of its work has stopped.
    */
   async run(signal: AbortSignal, lead: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const acquiredMs = await this.#acquire(signal);

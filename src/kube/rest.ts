@@ -64,7 +64,7 @@ const methods = { get: "GET", create: "POST", update: "PUT", patch: "PATCH", del
 const defaultTimeoutMs = 30_000;
 /** A page of 1,000 objects of 2 KB is 2 MB: one round trip for small kinds, a fraction of a second of the server's. */
 const defaultPageSize = 1000;
-/** 100,000 pages of 1,000 are 100 million objects, more than etcd holds: a server that never ends a list is at fault. */
+/** 100,000 pages of 1,000 are 100 million objects, more than etcd holds: a server whose list never ends is at fault. */
 const maxPages = 100_000;
 /** client-go's ten tries would be ten minutes of the longest pause; a list that is refused so often is begun anew. */
 const pageTriesMax = 5;

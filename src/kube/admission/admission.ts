@@ -1,7 +1,7 @@
 // The admission server: HTTPS, one handler per path.
 //
-// Promised: every review is answered before the API server gives up on it; a refusal is `allowed: false` with a sentence;
-// a handler that fails or is too slow is an HTTP error, so that the webhook's failurePolicy decides.
+// Promised: every review is answered before the API server gives up; a refusal is `allowed: false` with a sentence; a
+// handler that fails or is too slow is an HTTP error, so that the webhook's failurePolicy decides.
 import { type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 

@@ -1,4 +1,4 @@
-// X.509 certificates (RFC 5280) of our own making: an authority and what it signs. Node can read them but not write them.
+// X.509 certificates (RFC 5280) of our own: an authority and the leaves it signs. Node can only read certificates.
 //
 // ECDSA on P-256 with SHA-256 throughout. An authority signs only leaves (path length 0).
 import {

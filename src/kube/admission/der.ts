@@ -32,7 +32,7 @@ export const explicit = (n: number, ...parts: readonly Uint8Array[]) => tagged(0
 /** [n], in place of the type's own tag, for types that are not constructed. */
 export const implicit = (n: number, content: Uint8Array) => tagged(0x80 | n, content);
 
-/** A number, or the bytes of one that is not negative. No leading zeros but where the first bit would mean "negative". */
+/** A number, or the bytes of a non-negative one. A leading zero only where the first bit would mean "negative". */
 export function integer(value: number | Uint8Array): Buffer {
   const bytes = [...(typeof value === "number" ? bigEndian(value) : value)];
   while (bytes.length > 1 && bytes[0] === 0) bytes.shift();

@@ -1,7 +1,7 @@
-// The life of a webhook's certificate: what to hold now, given what was held. Pure; webhook-certificate.ts carries it out.
+// The life of a webhook's certificate: what to hold now, given what was held. Pure; webhook-certificate.ts applies it.
 //
-// A new authority is in the bundle for a while before anything is signed by it, so that every API server trusts it by
-// then; the old one stays in the bundle until it expires. So at no moment a server trusts something else than is served.
+// A new authority is in the bundle for a while before it signs anything, so that every API server trusts it by then;
+// the old one stays until it expires. So API servers trust at any moment the certificate that is served.
 import { isIssuedBy, type KeyPair, makeAuthority, makeServerCertificate, validityOf } from "./certificate.ts";
 
 export interface ServingMaterial {
@@ -18,7 +18,7 @@ const authorityLifeMs = 365 * dayMs;
 const servingLifeMs = 90 * dayMs;
 /** Clocks of different machines differ. */
 const backdateMs = hourMs;
-/** The webhook configuration is written at once, API servers notice within seconds; a day is for a controller's outage. */
+/** API servers notice a changed webhook configuration within seconds; a day covers an outage of the controller. */
 const trustMs = dayMs;
 
 export function caBundle({ authorities }: ServingMaterial): string {

@@ -1,5 +1,5 @@
-// A webhook's certificate: loaded, and renewed before it expires. All replicas share one Secret, so that they serve under
-// one authority; whoever comes first makes it, the others take it.
+// A webhook's certificate: loaded, and renewed before it expires. All replicas share one Secret, and so one authority:
+// the first replica makes it, the others take it.
 import { type Clock, realClock } from "../clock.ts";
 import { isApiError } from "../errors.ts";
 import { lookUp } from "../look-up.ts";

@@ -1,4 +1,4 @@
-// Cached objects are shared by everyone who reads them, and JavaScript has no habit of copying: so they cannot be changed at all.
+// Freezes cached objects: all readers share them, and JavaScript has no habit of copying, so nobody may change them.
 import type { DeepReadonly } from "../meta.ts";
 
 /** Freezes JSON-like values in place. Kubernetes objects nest at most some dozen levels, so recursion is safe. */

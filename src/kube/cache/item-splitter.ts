@@ -1,7 +1,7 @@
 // Splits a Kubernetes list, as its bytes arrive, into the texts of its items and the envelope around them.
 //
-// A list of 50,000 objects is 50-500 MB of JSON: one string plus one parse would hold it three times over. Here only the item at
-// hand and the envelope (kind, apiVersion, metadata) are kept. The splitter finds borders; JSON.parse of each part judges the rest.
+// A list of 50,000 objects is 50-500 MB of JSON: one string plus one parse would hold it three times over. The splitter
+// keeps the item at hand and the envelope (kind, apiVersion, metadata). It only finds borders; JSON.parse judges.
 
 /** In ASCII. */
 export const signs = { quote: 0x22, backslash: 0x5c, comma: 0x2c, colon: 0x3a, openBrace: 0x7b } as const;
@@ -13,7 +13,7 @@ const closeBracket = 0x5d;
 export const isOpening = (code: number) => code === openBrace || code === openBracket;
 export const isClosing = (code: number) => code === closeBrace || code === closeBracket;
 
-/** etcd stores at most 1.5 MiB per object by default; JSON may be 3 times the stored form; doubled for raised limits. */
+/** etcd stores at most 1.5 MiB per object by default; its JSON may be 3 times as large; doubled for raised limits. */
 const defaultMaxItemBytes = 10 * 1024 * 1024;
 /** kind, apiVersion, resourceVersion and a continue token: some hundred bytes. */
 const maxEnvelopeBytes = 1024 * 1024;

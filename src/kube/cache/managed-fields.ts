@@ -1,5 +1,5 @@
-// The text of an object without its metadata.managedFields: about half of most objects, and no reconciler reads them. Cut
-// before it is parsed, half of a list need not be made into objects and thrown away.
+// The text of an object without its metadata.managedFields: they are about half of most objects, and no reconciler
+// reads them. Cut before the parse, they never become objects.
 import { isClosing, isOpening, signs } from "./item-splitter.ts";
 
 /** For `metadata.managedFields` of a write: the server forgets who wrote what, and tracks nobody who does not apply. */

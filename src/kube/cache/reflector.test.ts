@@ -1,4 +1,4 @@
-// The reflector through its informer, against a server in memory. Names after client-go's reflector and shared informer tests.
+// The reflector through its informer, against a server in memory. Test names follow client-go's reflector and informer.
 import { afterEach, describe, expect, test } from "vitest";
 
 import { ManualClock, settle } from "../manual-clock.ts";

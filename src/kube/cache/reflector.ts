@@ -208,7 +208,7 @@ export class Reflector<T extends KubeObject> {
   }
 }
 
-/** After a lost connection the watch resumes where it was; after what the server or we cannot make sense of it cannot. */
+/** A watch resumes after a lost connection; it cannot after an answer that the server or we cannot make sense of. */
 function needsList(error: unknown): boolean {
   const isLost = isApiError(error, "unreachable", "outcome-unknown", "unavailable", "too-many-requests", "internal");
   return isVersionTooLarge(error) || !(isLost || isApiError(error, "unauthorized", "forbidden"));

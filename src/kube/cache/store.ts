@@ -1,5 +1,5 @@
-// Objects by key, and by the values of named indexes. Invariant: every index names exactly the keys of the objects whose index
-// function gives that value.
+// Objects by key, and by the values of named indexes. Invariant: every index names exactly the keys of the objects for
+// which its function gives that value.
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../meta.ts";
 import { deepFreeze } from "./freeze.ts";
 import { MultiMap } from "./multi-map.ts";

@@ -1,4 +1,4 @@
-// Events about objects, for people who ask `kubectl describe`. Best effort: never waited for, dropped rather than piled up.
+// Events about objects, for `kubectl describe`. Best effort: never waited for, dropped rather than piled up.
 import { randomBytes } from "node:crypto";
 
 import { asError } from "../abort.ts";

@@ -1,5 +1,5 @@
-// The Node of a machine that has no kubelet: registered, kept Ready while this process runs, registered again if somebody
-// deletes it. It also says the last word on pods of this node that are being deleted, as elsewhere the kubelet does.
+// The Node of a machine without a kubelet: registered, kept Ready while this process runs, registered again if somebody
+// deletes it. As a kubelet would, it also completes the deletion of pods on this node.
 //
 // Promised: the object is there and Ready before `register` ends. Not promised: that anything runs the pods.
 import { asError } from "../abort.ts";

@@ -1,5 +1,5 @@
-// Starts things in order and stops them in reverse. A stage begins when all of the one before are ready; it is stopped when all of the one
-// after have ended. Anything that fails stops everything.
+// Starts stages in order and stops them in reverse: a stage begins when all of the one before is ready, and stops when
+// all of the one after has ended. Any failure stops everything.
 import { asError, untilAborted } from "../abort.ts";
 import { type Clock, sleep } from "../clock.ts";
 

@@ -1,8 +1,8 @@
 // Reconciles keys with N workers: a key in, nothing or `requeueAfterMs` out.
 //
-// Promised: a key is never with two workers; what throws, whatever it throws, is retried with backoff and stops nothing
-// else; on shutdown the queue is drained within the grace time, and only then are reconciles aborted; if the lease was
-// lost, at once.
+// Promised: a key is never with two workers; a reconcile that throws, whatever it throws, is retried with backoff and
+// stops no other; on shutdown the queue drains within the grace time before reconciles are aborted; after a lost lease,
+// at once.
 import { setImmediate } from "node:timers/promises";
 
 import { asError, untilAborted } from "../abort.ts";
@@ -156,7 +156,7 @@ export class Controller {
     let limit: Deadline | undefined;
     const context = {
       failures: this.#queue.failures(key),
-      /** A reconcile that finds nothing to do asks for no signal, and none is made: it would cost as much as the look. */
+      /** Made when asked for: a reconcile without work needs none, and it would cost as much as the look. */
       get signal() {
         limit ??= deadline(clock, reconcileTimeoutMs, signal);
         return limit.signal;

@@ -63,7 +63,7 @@ export class TokenBucket {
   }
 }
 
-/** client-go's for controllers: 5 ms doubling to 1000 s per key; over all keys 100 retries at once, then 10 a second. */
+/** client-go's for controllers: per key 5 ms doubling to 1000 s; for all keys 100 at once, then 10 a second. */
 export function controllerRateLimiter(clock: Clock): RateLimiter {
   const perKey = perItemExponential(5, 1_000_000);
   const bucket = new TokenBucket(10, 100, clock);

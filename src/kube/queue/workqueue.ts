@@ -1,9 +1,8 @@
 // The queue of keys between informers and workers: client-go's workqueue.
 //
 // Promised: first come, first served; a key waits once however often it is added; a key is never with two workers at
-// once; a key added while it is processed is processed again afterwards. What is added behind the others is handed out
-// when nothing else waits, and once for every `turnsPerBehind` of the others. Not promised: that each add is seen, only
-// that the last one is.
+// once; a key added while it is processed is processed again afterwards. Keys added behind the others come when nothing
+// else waits, and once for every `turnsPerBehind` others. Not promised: that each add is seen, only the last.
 import type { Clock } from "../clock.ts";
 import type { ObjectKey } from "../meta.ts";
 import { DelayHeap } from "./delay-heap.ts";

@@ -1,5 +1,5 @@
-// An API server in memory, as small as the runtime's tests allow: create, read, update, patch, delete, list by pages, watch.
-// It is not the embedded server (src/apiserver): it exists so that src/kube is tested without it.
+// An API server in memory, just large enough for the runtime's tests: create, read, update, patch, delete, list by
+// pages, watch. src/kube is tested with it, and so without the embedded server (src/apiserver).
 import type { AnyObject } from "../meta.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../transport/transport.ts";
 import { Feed, json, status } from "./fake-transport.ts";

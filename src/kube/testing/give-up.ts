@@ -1,5 +1,5 @@
-// A process for one test: gives up writes while their bodies are on the way out, on connections that live on because of another call, then shows
-// that its event loop still turns. Prints "alive". The server never answers `/held`, and reads nothing of what is sent to `/unread`.
+// A process for one test: gives up writes while their bodies are on the way out, on connections that another call keeps
+// open; then prints "alive": its event loop turns. The server never answers `/held`, and never reads `/unread`.
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { realClock } from "../clock.ts";

@@ -1,8 +1,8 @@
-// Calls over HTTP/2: many streams on few connections, on Node's own client (docs/decisions/0015-http2-on-nodes-own-client.md).
+// Calls over HTTP/2: many streams on few connections, by Node (docs/decisions/0015-http2-on-nodes-own-client.md).
 //
-// A stream that is given up is always closed with CANCEL. Closed without a code while its body is on the way out, and then
-// destroyed, it is never reset: Node sends empty frames for it for ever, and the process grows until it is killed; or its
-// answer comes and is made a stream of its own.
+// A stream that is given up is always closed with CANCEL. Closed without a code while its body is on the way out, and
+// then destroyed, it is never reset: either Node sends empty frames for it for ever, and the process grows until it is
+// killed; or its answer comes and becomes a stream of its own.
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import type { Socket } from "node:net";
 
@@ -17,7 +17,7 @@ const headersFrame = 1;
 const mostStreams = 100;
 /** From the connection to the server's settings, which it sends without being asked. */
 const handshakeMs = 10_000;
-/** What Node holds for a session before it refuses streams with ENHANCE_YOUR_CALM; its 10 MB are less than our window. */
+/** How much Node holds for a session before it refuses streams (ENHANCE_YOUR_CALM); its 10 MB are below our window. */
 const sessionMegabytes = 256;
 
 export interface Http2Settings {

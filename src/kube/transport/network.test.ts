@@ -1,4 +1,4 @@
-// What the network does to connections, and what of it a caller may notice. HTTP/2 on loopback, against Node's own server.
+// What a caller may notice of what the network does to connections. HTTP/2 on loopback, against Node's server.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -227,7 +227,7 @@ describe("room", () => {
   });
 });
 
-/** Forwards bytes until it is told to swallow them: what a machine that lost its power looks like from the other side. */
+/** Forwards bytes until it is told to swallow them: so a machine that lost its power looks from the other side. */
 async function cable(to: number): Promise<{ port: number; cut: () => void }> {
   const sockets: Socket[] = [];
   let isCut = false;

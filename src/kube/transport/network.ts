@@ -16,9 +16,9 @@ export interface NetworkTransport extends AsyncDisposable {
 
 const mebibyte = 1024 * 1024;
 /**
- * How much of an HTTP/2 answer may be under way before we have read it. 256 KiB make a long list wait for the round trip
- * of every window; with 4 MiB a list of 50 MB took two thirds of the time. A watch needs little, but there are up to 100
- * on a connection, and none may be stopped by the others: 100 x 256 KiB fit into 32 MiB. What is read is not held.
+ * How much of an HTTP/2 answer may be under way before we have read it. With 256 KiB a long list waits a round trip for
+ * every window; with 4 MiB a list of 50 MB took two thirds of the time. A watch needs little, but up to 100 are on a
+ * connection, and none may stop the others: 100 x 256 KiB fit into 32 MiB. Bytes that are read are not held.
  */
 const callWindows = { streamWindow: 4 * mebibyte, connectionWindow: 32 * mebibyte };
 const watchWindows = { streamWindow: mebibyte / 4, connectionWindow: 32 * mebibyte };
@@ -26,8 +26,8 @@ const watchWindows = { streamWindow: mebibyte / 4, connectionWindow: 32 * mebiby
 export type Patience = Pick<Http2Settings, "idleMs" | "silenceMs" | "signMs">;
 
 /**
- * The API server closes an idle connection after 90 s. What renews a Lease once a minute would open one for each renewal,
- * and a handshake costs both sides more than the call.
+ * The API server closes an idle connection after 90 s. A client that renews a Lease once a minute would open one per
+ * renewal, and a handshake costs both sides more than the call.
  */
 const usualPatience: Patience = { idleMs: 75_000, silenceMs: 15_000, signMs: 15_000 };
 /** HTTP/1.1: calls at once. HTTP/2 has 100 on each, and opens another one when they are all taken. */

@@ -17,8 +17,8 @@ export interface ApiResponse {
 }
 
 /**
- * Resolves when the response's head is there. Rejects with NotSentError if no byte of the request can have reached the server;
- * with anything else, the server may have acted on it.
+ * Resolves when the response's head is there. Rejects with NotSentError if no byte of the request can have reached the
+ * server; with any other error, the server may have acted on it.
  */
 export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
 
