@@ -1,4 +1,4 @@
-// The result of an ADD from what was allocated: the ranges' addresses in their order, then the static ones that are in no range.
+// The result of an ADD: the ranges' addresses in their order, then the static addresses that are in no range.
 import type { Address } from "../net/address.ts";
 import type { IpamConfig } from "./config/ipam-config.ts";
 import { gatewayOf } from "./config/pool-definition.ts";
@@ -8,9 +8,9 @@ import type { CniResult, ResultIp } from "./result.ts";
 import type { StaticRequest } from "./static-request.ts";
 
 /**
- * `allocated`: index of the range -> the address that was taken from it; a range that a static request stands for needs none.
- * The mask is the range's, in slices too, as whereabouts does: the whole network is on the link. A range without an address
- * is an error (code 101): half an answer would leave a pod that nobody notices.
+ * `allocated`: index of the range -> the address taken from it; a range that a static request stands for needs none.
+ * The mask is the range's, in slices too, as in whereabouts: the whole network is on the link. A range without an
+ * address is an error (code 101): nobody would notice a pod with half an answer.
  */
 export function answerOf(
   config: IpamConfig,

@@ -1,7 +1,7 @@
 // GC: the attachments that are still valid, as the runtime lists them (CNI 1.1.0, section 2 "GC").
 //
-// Whoever is not listed is to be cleaned up, so a list that is missing or broken is none, and nothing is cleaned up by it: reading it as
-// empty would free the addresses of every pod on the node.
+// An attachment that is not listed is cleaned up. So a missing or broken list cleans up nothing: read as empty, it
+// would free the addresses of every pod on the node.
 import { Findings } from "./config/findings.ts";
 import { errorCodes } from "./error.ts";
 import { isObject, type JsonObject } from "./json.ts";

@@ -1,7 +1,7 @@
 // Whether an address may be asked for by number: the one rule for pods, runtimes and claims. Pure.
 //
-// The definition has to consent, and what is asked for is what the network would hand out by itself: an address of one of its own ranges,
-// between their ends, not excluded, neither network nor broadcast address, not the gateway, one of the picks where there are any.
+// The definition has to consent, and the address is one that the network would hand out by itself: of one of its own
+// ranges, between its ends, not excluded, neither network, broadcast nor gateway address, one of the picks if any.
 import { type Address, equal } from "../net/address.ts";
 import { includes } from "../net/interval.ts";
 import { contains } from "../net/prefix.ts";

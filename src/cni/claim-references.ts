@@ -1,4 +1,4 @@
-// Which claims a pod refers to. Pure and lenient: an annotation that cannot be read refers to nothing, and its ADD says what is wrong.
+// Which claims a pod refers to. Pure and lenient: an unreadable annotation refers to nothing, and its ADD says why.
 import { primaryClaimAnnotation } from "../api/claims/claim-marks.ts";
 import { CniError } from "./error.ts";
 import { type SelectingPod, selectionsOf } from "./selection.ts";

@@ -1,4 +1,4 @@
-// What a CNI plugin answers when it fails: the specification's error object (CNI 1.1.0, section 2 "Errors", section 5 "Error").
+// The error object that a failed CNI plugin prints (CNI 1.1.0, section 2 "Errors", section 5 "Error").
 //
 // `code` is for the runtime, `message` is a whole sentence for people. Nothing in this folder throws anything else.
 import type { SpecVersion } from "./version.ts";
@@ -45,10 +45,7 @@ export class CniError extends Error {
   }
 }
 
-/**
- * One error for all problems: `subject` is what they were found in, as the start of a sentence; `unlisted` is how many more
- * there are than `problems` has.
- */
+/** One error for all problems. `subject` starts its sentence; `unlisted` counts those that `problems` leaves out. */
 export function errorOfProblems(
   code: ErrorCode,
   subject: string,
@@ -62,13 +59,13 @@ export function errorOfProblems(
   return new CniError(code, `${subject} has ${count}: ${list}`, { problems });
 }
 
-/** What the plugin prints before it exits with a status other than zero. `details`: one line for each problem where there are several. */
+/** Printed before an exit with a status other than zero. `details`: one line per problem where there are several. */
 export function errorObject({ code, message: msg, problems }: CniError, cniVersion: SpecVersion) {
   if (problems.length < 2) return { cniVersion, code, msg };
   return { cniVersion, code, msg, details: problems.map((problem) => problem.message).join("\n") };
 }
 
-/** STATUS (CNI 1.1.0, section 2): undefined where nothing is in the way, else code 50, or 51 where running pods suffer as well. */
+/** STATUS (CNI 1.1.0, section 2): undefined without obstacles, else code 50, or 51 where running pods suffer too. */
 export function statusError(obstacles: readonly string[], isLimited: boolean): CniError | undefined {
   if (obstacles.length === 0) return undefined;
   const code = isLimited ? errorCodes.notAvailableAndLimited : errorCodes.notAvailable;

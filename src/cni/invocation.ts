@@ -1,8 +1,8 @@
-// The environment of one invocation, judged by its command (CNI 1.1.0, section 2 "Parameters" and "CNI operations"), with
-// what CNI_ARGS says of the attachment (conventions of Kubernetes).
+// The environment of one invocation, judged by its command (CNI 1.1.0, section 2 "Parameters" and "CNI operations"),
+// with the attachment as CNI_ARGS describes it (conventions of Kubernetes).
 //
-// All mistakes are reported at once, with code 4; of what ends something (DEL, GC, STATUS) none is: whoever cleans up is
-// not sent away because of what it was given. Nothing is read but the variables that are handed in.
+// All mistakes are reported at once, with code 4; for DEL, GC and STATUS none is: a runtime that cleans up is not sent
+// away because of its input. Nothing is read but the variables that are handed in.
 import type { PodOwner } from "../ipam/owner.ts";
 import { Findings } from "./config/findings.ts";
 import { CniError, errorCodes, type Problem } from "./error.ts";
@@ -90,8 +90,8 @@ export function parseInvocation(environment: Environment): Invocation {
 /**
  * Who is to hold the addresses of this attachment. Code 4 where the runtime does not say which pod or container it is.
  *
- * Without a namespace it is a container of `nodeName`'s own runtime: the node stands for the namespace, so that namesakes on
- * two nodes are two owners. `node.NAME` has a dot, which no namespace of Kubernetes has.
+ * Without a namespace it is a container of `nodeName`'s own runtime: the node stands for the namespace, so that equal
+ * names on two nodes are two owners. `node.NAME` has a dot, which no namespace of Kubernetes has.
  */
 export function ownerOf({ args, containerId, interfaceName }: AttachmentInvocation, nodeName = ""): PodOwner {
   const findings = new Findings(true);
@@ -119,9 +119,9 @@ function isInterfaceName(value: string): boolean {
 }
 
 /**
- * CNI_ARGS: `KEY=value;KEY=value`. A key may come several times and the last counts, as in libcni: Multus writes its own
- * set before the runtime's, so every key of Kubernetes comes twice, and `IgnoreUnknown=true` beside `IgnoreUnknown=1`.
- * What is refused is left out of the answer: for a DEL, which is served whatever it is given.
+ * CNI_ARGS: `KEY=value;KEY=value`. Of a repeated key the last counts, as in libcni: Multus writes its own set before
+ * the runtime's, so every key of Kubernetes comes twice, and `IgnoreUnknown=true` beside `IgnoreUnknown=1`. A refused
+ * value is left out of the answer: a DEL is served whatever it is given.
  */
 function parseArguments(text: string, findings: Findings): CniArgs {
   const before = findings.warnings.length;

@@ -1,7 +1,7 @@
 // The result of an ADD as a value, whatever the version, and how each version of the specification writes it.
 //
-// 0.1.0 and 0.2.0: one `ip4` and one `ip6`, with the routes of their family inside. 0.3.0 to 0.4.0: `ips` with `version`.
-// From 1.0.0: `ips` without it. Attributes that a later version added to interfaces are left out in earlier ones.
+// 0.1.0 and 0.2.0: one `ip4` and one `ip6`, with the routes of their family inside. 0.3.0 to 0.4.0: `ips` with
+// `version`; from 1.0.0: without it. An earlier version lacks the attributes that a later one added to interfaces.
 import type { Address, Family } from "../net/address.ts";
 import type { Cidr } from "../net/prefix.ts";
 import { type Dns, formatCidr, formatRoute, type Route } from "./config/route.ts";

@@ -1,8 +1,8 @@
 // The pod's network selection: which network attachment definition an interface is of, and which addresses it asks for.
 //
 // The multi-network standard, section 4: the annotation k8s.v1.cni.cncf.io/networks is a JSON list of elements, or
-// `namespace/name@interface` with commas. An element without an interface gets net1, net2, by its position. Runtimes tell a
-// plugin the interface and not the definition, so the interface is what an element is found by.
+// `namespace/name@interface` with commas. An element without an interface gets net1, net2, by its position. Runtimes
+// tell a plugin the interface, not the definition: so an element is found by its interface.
 import { CniError, errorCodes } from "./error.ts";
 import { isObject, textOf } from "./json.ts";
 
@@ -88,7 +88,7 @@ export interface IsolationRule {
   readonly globalNamespaces: readonly string[];
 }
 
-/** Multus' rule: with isolation, a pod uses definitions of its own namespace and of the global ones. Code 101 otherwise. */
+/** Multus' rule: an isolated pod uses definitions of its own namespace and of the global ones. Code 101 otherwise. */
 export function assertSelectable(pod: SelectingPod, { namespace, name }: Selection, rule: IsolationRule): void {
   if (!rule.isolated || namespace === pod.namespace || rule.globalNamespaces.includes(namespace)) return;
   throw new CniError(

@@ -1,8 +1,8 @@
-// Addresses asked for by number, from wherever they may be asked: one list, each with its sources and the range it stands for.
+// Addresses asked for by number, from every source: one list, each with its sources and the range it stands for.
 //
-// A static address in the network of a range is that range's address: the pod gets one, not two (whereabouts gives both). What the
-// definition itself lists may be in no range, and is held by itself then; what others ask for is bound by by-number.ts. Sources that
-// contradict each other are refused: none of them is obeyed.
+// A static address in the network of a range is that range's address: the pod gets one, not two (whereabouts gives
+// both). An address that the definition lists may be in no range, and is then held by itself; by-number.ts binds the
+// other sources. Sources that contradict each other are refused: none of them is obeyed.
 import { type Address, equal, parseAddress } from "../net/address.ts";
 import { type Cidr, contains, parseCidr, Prefix } from "../net/prefix.ts";
 import { consentFault, maxRequested, placeFault } from "./by-number.ts";
@@ -150,8 +150,8 @@ function parseAsk(text: string): { address: Address; length?: number } {
 }
 
 /**
- * The range that an address stands for. Ranges may share a network: one that can give the address comes first, then one that
- * no other static address stands for yet, then the narrowest, then the first.
+ * The range that an address stands for. Ranges may share a network: first comes a range that can give the address, then
+ * one that no other static address stands for yet, then the narrowest, then the first.
  */
 function rangeOf(address: Address, config: IpamConfig, earlier: readonly StaticRequest[]): number | undefined {
   const taken = (index: number) =>

@@ -8,7 +8,7 @@ export type SpecVersion = (typeof specVersions)[number];
 
 const latestVersion: SpecVersion = "1.1.0";
 
-/** A missing or empty version is 0.1.0: the first specification had no such field. Code 1 for one that we do not speak. */
+/** A missing or empty version is 0.1.0: the first specification had no such field. Code 1 for one we do not speak. */
 export function parseVersion(value: unknown): SpecVersion {
   if (value === undefined || value === null || value === "") return "0.1.0";
   const version = specVersions.find((known) => known === value);
@@ -26,8 +26,7 @@ export const commands = ["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"] as co
 export type Command = (typeof commands)[number];
 
 /**
- * Refuses (code 1) a CHECK before the version that brought it. GC and STATUS came with 1.1.0, and are done in every version: whoever
- * cleans up is not sent away.
+ * Code 1 for a CHECK before the version that brought it. GC and STATUS (1.1.0) pass in all: clean-up is not refused.
  */
 export function assertCheckable(version: SpecVersion): void {
   if (atLeast(version, "0.4.0")) return;
@@ -35,7 +34,7 @@ export function assertCheckable(version: SpecVersion): void {
   throw new CniError(errorCodes.incompatibleVersion, message);
 }
 
-/** Answers in the version that was asked in; in our latest where we do not speak that one, since this reply tells so. */
+/** Answers in the version that was asked in, or in our latest where we do not speak that one: the reply tells so. */
 export function versionReply(asked: unknown) {
   const cniVersion = specVersions.find((known) => known === asked) ?? latestVersion;
   return { cniVersion, supportedVersions: specVersions };

@@ -1,6 +1,6 @@
-// The network attachment definitions of a cluster that are ours, read once for everybody who asks: shared pools, slices, check. Pure.
+// The network attachment definitions of a cluster that are ours, read once for shared pools, slices and check. Pure.
 //
-// Promised: a definition of others is passed over; one of ours that cannot be read is handed over as such, with the reason.
+// Promised: a definition of others is passed over; one of ours that cannot be read is returned with the reason.
 import { CniError } from "../error.ts";
 import { isObject } from "../json.ts";
 import { type IpamConfig, parseIpamConfig } from "./ipam-config.ts";

@@ -1,11 +1,11 @@
 // Collects what is wrong with an input, so that all of it is reported at once.
 //
-// `refuse` is for what cannot work in any mode. `dislike` is for what whereabouts lets pass: a warning that says what is
-// done instead, and refused with `strict: true`. `disallow` is for what is new here: a warning with `strict: false` only.
+// `refuse`: the value cannot work in any mode. `dislike`: whereabouts lets it pass; a warning that says what is done
+// instead, and refused with `strict: true`. `disallow`: the key is new here; a warning with `strict: false` only.
 import { type ErrorCode, errorOfProblems, type Problem } from "../error.ts";
 import { show } from "../json.ts";
 
-/** A configuration of 1 MiB can hold a hundred thousand mistakes; nobody reads more than these; the rest are counted. */
+/** A configuration of 1 MiB can hold a hundred thousand mistakes; nobody reads more than these, the rest is counted. */
 const maxListed = 100;
 
 export class Findings {
@@ -16,7 +16,7 @@ export class Findings {
   readonly warnings: Problem[] = [];
   /** What has no effect, and harms nobody. */
   readonly notices: Problem[] = [];
-  /** Whether this key's value is a secret: it is of a file of the node, and the error goes to whoever named the file. */
+  /** Whether this key's value is secret: it is from a file of the node, and whoever named that file reads the error. */
   readonly conceals: (key: string) => boolean;
   #unlisted = 0;
 

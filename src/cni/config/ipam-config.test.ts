@@ -1,4 +1,4 @@
-// The IPAM configuration as a story: what is read, what is refused, and what passes with a warning because whereabouts lets it pass.
+// The IPAM configuration as a story: what is read, what is refused, and what passes with a warning as in whereabouts.
 import { describe, expect, it } from "vitest";
 
 import { usableOf } from "../../ipam/definition.ts";

@@ -1,6 +1,6 @@
 // The IPAM configuration: text in, one immutable value out, or one error that names everything that is wrong.
 //
-// Promised: a config that was returned can be allocated from. Not promised: that it is wise, or that its gateway answers.
+// Promised: a returned configuration can be allocated from. Not promised: that it is wise, or that its gateway answers.
 // docs/cni.md has every key. What whereabouts lets pass is a warning, and with `strict: true` a mistake.
 import { type Address, parseAddress } from "../../net/address.ts";
 import { type Cidr, parseCidr } from "../../net/prefix.ts";
@@ -109,7 +109,7 @@ function secretsOf(inline: JsonObject, flat: JsonObject, path: string): (key: st
   };
 }
 
-/** The overlay that the ranges come from; undefined where they come from `ipam`, as everywhere but with OVN's subnets. */
+/** The overlay that the ranges come from (OVN's subnets); undefined where they come from `ipam`, as everywhere else. */
 function judgeOverlay({ overlay, persistence, ipam, name }: NetworkConfig, findings: Findings): Overlay | undefined {
   const { fault } = persistence;
   if (fault !== undefined) findings.refuse(fault.key, fault.value, fault.reason);
@@ -159,7 +159,7 @@ function withoutRanges(flat: JsonObject): JsonObject {
   return rest;
 }
 
-/** Leading zeros are read, as in `range`. Outside every range it may still be right: fe80::1, or one that is on the link. */
+/** Leading zeros are read, as in `range`. An address outside every range may be right: fe80::1, or one on the link. */
 function parseGateway(value: unknown, ranges: readonly IpamRange[], findings: Findings): Address | undefined {
   if (typeof value !== "string" || value === "") return undefined;
   const parsed = findings.attempt("ipam.gateway", value, () => parseAddress(value, { sloppy: true, unmap: true }));

@@ -1,6 +1,6 @@
-// Every key of the `ipam` object, with the JSON type that it must have. docs/cni.md describes each, and a test compares.
+// Every key of the `ipam` object, with the JSON type that it must have. docs/cni.md describes each; a test compares.
 //
-// The types are those of whereabouts: a value of another type is refused in every mode, as Go's decoder refuses it there.
+// The types are whereabouts': a value of another type is refused in every mode, as Go's decoder refuses it there.
 
 export type KeyType = "string" | "boolean" | "integer" | "strings" | "object" | "objects";
 
@@ -91,7 +91,7 @@ export const ipamKeys = {
   etcd_key_file: { type: "string", unused: noEtcd },
   etcd_cert_file: { type: "string", unused: noEtcd },
   etcd_ca_cert_file: { type: "string", unused: noEtcd },
-  // Go's decoder fills these although nobody is meant to write them: configurations that a Go program wrote contain them.
+  // Go's decoder fills these keys although nobody is meant to write them: configurations from Go programs contain them.
   Name: { type: "string", unused: overwritten },
   PodName: { type: "string", unused: overwritten },
   PodNamespace: { type: "string", unused: overwritten },

@@ -1,8 +1,8 @@
 // The flat file's part in a configuration: it fills what the inline `ipam` object leaves at its zero value, deep.
 //
-// As in whereabouts, a list is filled only as a whole. A boolean that is given inline stands, `false` too (zero in Go, and
-// filled there only because Go cannot tell it from a missing one); whereabouts restores its one boolean by hand, and takes
-// `enable_overlapping_ranges` from the inline object or its default only, never from the flat file. So does this.
+// As in whereabouts, a list is filled only as a whole. An inline boolean stands, `false` too (zero in Go, which cannot
+// tell it from a missing one and fills it). whereabouts restores its one boolean by hand: `enable_overlapping_ranges`
+// comes from the inline object or its default, never from the flat file. So it does here.
 import { isObject, isZero, type JsonObject } from "../json.ts";
 
 /** The second is the definition's to say: whoever makes claims reads definitions, and no node's files. */
@@ -22,7 +22,7 @@ export function mergeFlatFile(inline: JsonObject, flat: JsonObject): JsonObject 
   return result;
 }
 
-/** Where whereabouts looks for its flat file, and where `configuration_path` may point unless an administrator says otherwise. */
+/** Where whereabouts looks for its flat file, and the default folders that `configuration_path` may point into. */
 export const flatFileFolders: readonly string[] = [
   "/etc/kubernetes/cni/net.d",
   "/etc/cni/net.d",

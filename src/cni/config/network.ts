@@ -1,7 +1,7 @@
-// A network configuration as it comes on stdin, or as it stands in a network attachment definition: one plugin, or a list.
+// A network configuration from stdin or from a network attachment definition: one plugin, or a list.
 //
-// Of a list, the plugin is taken whose `ipam` is ours, wherever it stands, with the list's name and version (whereabouts
-// takes the first plugin, and loses both). What it promises: the envelope is well formed. The `ipam` object is not judged.
+// Of a list, the plugin whose `ipam` is ours is taken, wherever it stands, with the list's name and version
+// (whereabouts takes the first, and loses both). Promised: the envelope is well formed. Not judged: the `ipam` object.
 import { CniError, errorCodes } from "../error.ts";
 import { isObject, type JsonObject, kindOf, parseJsonObject, show } from "../json.ts";
 import { parseVersion, type SpecVersion } from "../version.ts";
@@ -10,7 +10,7 @@ import { isOurs, type Persistence, persistenceIn } from "./persistence.ts";
 
 export interface NetworkConfig {
   readonly cniVersion: SpecVersion;
-  /** The network's name; empty where none is given, which only the specification before 0.3.0 and old definitions do. */
+  /** The network's name; empty where none is given: only before specification 0.3.0, and in old definitions. */
   readonly name: string;
   readonly ipam: JsonObject;
   readonly runtimeConfig: JsonObject;

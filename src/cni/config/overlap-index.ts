@@ -2,8 +2,8 @@
 import { overlaps, type Prefix } from "../../net/prefix.ts";
 
 /**
- * The part of each range: ranges that share addresses get different ones, so that one interface can hold an address of each.
- * The lowest that no earlier overlapping range has: the same configuration gives the same parts.
+ * The part of each range: overlapping ranges get different parts, so that one interface can hold an address of each.
+ * Each gets the lowest part that no earlier overlapping range has: the same configuration gives the same parts.
  */
 export function partsOf(prefixes: readonly Prefix[]): number[] {
   const parts: number[] = [];

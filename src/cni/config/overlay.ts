@@ -1,8 +1,8 @@
-// Networks as OVN-Kubernetes writes them: topology, subnets, excludeSubnets and role beside the plugin's own keys, and an `ipam` of ours without
-// a range. Pure.
+// Networks as OVN-Kubernetes writes them: topology, subnets, excludeSubnets and role beside the plugin's own keys, and
+// an `ipam` of ours without a range. Pure.
 //
-// One rule, in `overlayFault`, says which of them can have addresses of ours, and which can keep addresses for virtual machines: the parser of
-// configurations refuses by it, and the reconciler of claims passes a definition over by it.
+// One rule, `overlayFault`, says which of them can have addresses of ours, and which can keep addresses for VMs: the
+// parser of configurations refuses by it, and the reconciler of claims passes a definition over by it.
 import { hashedName } from "../../api/name.ts";
 import { plus } from "../../net/address.ts";
 import { containsPrefix, parseCidr, type Prefix } from "../../net/prefix.ts";

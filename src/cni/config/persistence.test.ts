@@ -1,4 +1,4 @@
-// allowPersistentIPs of any definition; and for ours, against the parser that pods' requests go through: the two never disagree.
+// allowPersistentIPs of any definition; ours, against the parser that pods' requests go through: they never disagree.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 

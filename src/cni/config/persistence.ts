@@ -1,8 +1,8 @@
-// Whether a network attachment definition lets addresses stay with virtual machines, and what it is called: read of every
-// definition, also where others give the addresses, since its claims are made here too. Pure and lenient: what cannot be
-// read allows nothing, with the reason.
+// Whether a network attachment definition lets VMs keep addresses, and the network's name. Read of every definition,
+// also where others give the addresses, since its claims are made here too. Pure and lenient: an unreadable definition
+// allows nothing, with the reason.
 //
-// Promised: for a definition that is ours, the parser of configurations (ipam-config.ts) says the same, from the same rule (overlay.ts).
+// Promised: for a definition of ours, the parser (ipam-config.ts) says the same, by the same rule (overlay.ts).
 import { isObject, type JsonObject, kindOf, show } from "../json.ts";
 import { type Fault, keyOf, overlayFault, overlayOf, sourcesIn } from "./overlay.ts";
 

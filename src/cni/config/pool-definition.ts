@@ -35,9 +35,8 @@ export function wantOf(range: IpamRange): Want {
 }
 
 /**
- * The gateway of an address from this range: the configured one if it is in the range's network, or if it is in no range's
- * network and of this family (fe80::1, or a router that is reached on the link). whereabouts puts it on every address, also of
- * the other family.
+ * The gateway of an address from this range: the configured one if it is in the range's network, or in no range's
+ * network and of this family (fe80::1, or a router on the link). whereabouts puts it on addresses of both families.
  */
 export function gatewayOf(config: IpamConfig, range: IpamRange): Address | undefined {
   const { gateway, ranges } = config;

@@ -4,7 +4,7 @@ import { type Cidr, parseCidr } from "../../net/prefix.ts";
 import { type JsonObject, textOf } from "../json.ts";
 import type { Findings } from "./findings.ts";
 
-/** Attributes of CNI 1.1.0, passed on in every version: libcni reads them in all, and whereabouts prints them in all. */
+/** Attributes of CNI 1.1.0, passed on in every version: libcni reads and whereabouts prints them in all versions. */
 const attributes = ["mtu", "advmss", "priority", "table", "scope"] as const;
 
 type RouteAttributes = Readonly<Partial<Record<(typeof attributes)[number], number>>>;

@@ -5,7 +5,7 @@ import type { Findings } from "./findings.ts";
 import type { IpamRange } from "./range.ts";
 import { judgeFastIpam } from "./slicing.ts";
 
-/** `cluster`: the namespace that whereabouts uses, kube-system by default. `nad`: that of the network attachment definition. */
+/** `cluster`: whereabouts' namespace, kube-system by default. `nad`: that of the network attachment definition. */
 type PoolNamespace = "cluster" | "nad";
 
 export interface Settings {
@@ -23,7 +23,7 @@ export interface Settings {
   readonly probe: boolean;
 }
 
-/** A name of 253 characters, less "-" and the longest range (39 + 4): what is left for the network's part of a pool's name. */
+/** A name of 253 characters, less "-" and the longest range (39 + 4): the room for the network in a pool's name. */
 const maxNetworkName = 253 - 1 - 43;
 const subdomain = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 const maxSleepSeconds = 10;
@@ -77,7 +77,7 @@ function parseChoice<const T extends string>(
   return choice ?? choices[0];
 }
 
-/** A rest that cannot be meant is refused in every mode: whereabouts does not know the key, so no old configuration has it. */
+/** An impossible cooldown is refused in every mode: whereabouts lacks the key, so no old configuration has it. */
 function parseCooldown(ipam: JsonObject, findings: Findings): number | undefined {
   const seconds = ipam["cooldown"];
   if (typeof seconds !== "number") return undefined;

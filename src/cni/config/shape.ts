@@ -1,4 +1,4 @@
-// Holds a JSON object against the table of keys: types, unknown keys, keys in another case. Values are judged elsewhere.
+// Holds a JSON object against the table of keys: types, unknown keys, keys in another case. It does not judge values.
 //
 // Go's decoder takes a key in any case, and so does this: the result has the names of the table only.
 import { isObject, isZero, type JsonObject, kindOf } from "../json.ts";
@@ -23,7 +23,7 @@ const fits: Readonly<Record<KeyType, (value: unknown) => boolean>> = {
   objects: (value) => Array.isArray(value) && value.every(isObject),
 };
 
-/** The object with the table's names, without what is null, unknown or of a wrong type; what was wrong is in `findings`. */
+/** The object by the table's names, without null, unknown or wrongly typed values; `findings` has what was wrong. */
 export function shapeOf(object: JsonObject, keys: Keys, before: string, findings: Findings): JsonObject {
   const result: Record<string, unknown> = {};
   for (const [written, value] of Object.entries(object)) {
@@ -74,7 +74,7 @@ function suggestion(written: string, keys: Keys): string {
   return near === undefined ? "" : `, ${near.name} was probably meant`;
 }
 
-/** Levenshtein's distance, row by row. Both texts are short: keys, and what was written for one, cut at 64 characters. */
+/** Levenshtein's distance, row by row. Both texts are short: a key, and its spelling in the input, cut at 64. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

@@ -1,5 +1,5 @@
-// How a range is cut into slices of nodes: node_slice_size and floating_slice_size, at the top of `ipam` for all ranges or inside one of
-// `ipRanges` for that one; a dual-stack network needs one for each family.
+// How a range is cut into slices of nodes: node_slice_size and floating_slice_size, at the top of `ipam` for all ranges
+// or inside one of `ipRanges`; a dual-stack network needs one for each family.
 import { bitsOf } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { JsonObject } from "../json.ts";
@@ -42,7 +42,7 @@ export function parseSlicing(object: JsonObject, prefix: Prefix, path: string, f
   return { sliceLength, floatingLength };
 }
 
-/** `fast_ipam` is the design paper's switch; whereabouts never knew it, so no old configuration has it: refused in every mode. */
+/** `fast_ipam` is the design paper's switch; whereabouts and so old configurations lack it: refused in every mode. */
 export function judgeFastIpam(ipam: JsonObject, ranges: readonly Slicing[], findings: Findings): void {
   const fast = ipam["fast_ipam"];
   const isSliced = ranges.some(({ sliceLength }) => sliceLength !== undefined);

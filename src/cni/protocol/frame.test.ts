@@ -1,4 +1,4 @@
-// Frames: what goes in comes out, however the socket cuts it; and nothing that is too long, foreign or unfinished is taken.
+// Frames: they survive any cut of the socket's chunks; a frame that is too long, foreign or unfinished is refused.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 

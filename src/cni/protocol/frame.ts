@@ -3,12 +3,12 @@
 //   request   "HFQ" version=1 | u32 environment length | u32 stdin length  | environment | stdin
 //   reply     "HFR" version=1 | u32 stdout length      | u8 exit status    | stdout
 //
-// Numbers are big-endian. The environment is KEY=VALUE in UTF-8, each ended by a NUL. The shim does not close its side before it
-// has the reply: a connection that ends early means that the runtime has killed the shim. Bytes after a frame are an error.
-// This is the daemon's end; the shim's is src/cni/shim/wire.ts.
+// Numbers are big-endian. The environment is KEY=VALUE in UTF-8, each ended by a NUL. The shim keeps its side open
+// until it has the reply: a connection that ends early means that the runtime has killed the shim. Bytes after a frame
+// are an error. This is the daemon's end; the shim's is src/cni/shim/wire.ts.
 //
-// Promised: the reader takes chunks cut anywhere, judges a length before it keeps a byte of what it announces, and never holds
-// more than the limits. Not promised: that stdin and stdout are JSON; whoever speaks CNI looks into them.
+// Promised: the reader takes chunks cut anywhere, judges a length before it keeps a byte of that part, and never holds
+// more than the limits. Not promised: that stdin and stdout are JSON; the CNI layer above parses them.
 import { CodedError } from "../../net/coded-error.ts";
 import { environmentLimitBytes, stdinLimitBytes, stdoutLimitBytes } from "./limits.ts";
 
@@ -65,12 +65,12 @@ export function encodeReply({ exitStatus, stdout }: Reply): Uint8Array {
 export class RequestReader {
   /** Bytes of environment and stdin, as the header says; undefined while that is read. */
   #lengths: readonly [number, number] | undefined;
-  /** Of the part that is being read, header or body. Invariant: their lengths add up to `#kept` < what the part takes. */
+  /** Of the part being read, header or body. Invariant: their lengths add up to `#kept` < the length of the part. */
   #chunks: Uint8Array[] = [];
   #kept = 0;
   #request: Request | undefined;
 
-  /** The request once it is whole, undefined before. A FrameError is final: push nothing more. The chunk is not kept. */
+  /** The request once it is whole, undefined before. A FrameError is final: push no more. The chunk is not kept. */
   push(chunk: Uint8Array): Request | undefined {
     let rest = chunk;
     if (this.#lengths === undefined) {

@@ -1,6 +1,6 @@
 // What shim and daemon agree on besides the bytes: how much, how long, and where.
 
-/** A configuration with a few hundred ranges and an earlier result is some 100 KiB; a GC names 500 attachments in 60 KiB. */
+/** A configuration of some hundred ranges with an earlier result is 100 KiB; a GC names 500 attachments in 60 KiB. */
 export const stdinLimitBytes = 1024 * 1024;
 
 /** Six variables. The kernel allows 128 KiB for one of them; CNI_ARGS of a pod with 100 addresses takes 5 KiB. */
@@ -10,14 +10,14 @@ export const environmentLimitBytes = 64 * 1024;
 export const stdoutLimitBytes = 1024 * 1024;
 
 /**
- * How long the shim waits for a reply. The kubelet gives up on a sandbox after 120 s or 240 s: what we say then is still read.
- * The daemon owns the deadlines of its work and answers well before this; the shim's own is for a daemon that hangs.
+ * How long the shim waits for a reply. The kubelet gives up on a sandbox after 120 s or 240 s: it still reads our
+ * answer. The daemon has deadlines of its own and answers well before this; the shim's is for a daemon that hangs.
  */
 export const replyWaitMs = 110_000;
 
 /**
- * How long it waits for a DEL, which it can keep itself: the daemon answers within 18 s or so, the API server being away or not. Ten
- * interfaces of a pod are deleted one after another, and a runtime waits for all of them together.
+ * How long it waits for a DEL, which it can keep itself: the daemon answers within some 18 s, even without the API
+ * server. Ten interfaces of a pod are deleted one after another, and a runtime waits for all of them together.
  */
 export const deleteWaitMs = 25_000;
 

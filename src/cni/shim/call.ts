@@ -1,5 +1,5 @@
-// One call of the plugin, before and after the socket: what is asked, and what is made of the outcome. Pure; both builds of the
-// shim share it. Written in the subset that scriptc compiles (no destructuring, no regular expressions, no JSON).
+// One call of the plugin, before and after the socket: the request, and what becomes of the outcome. Pure; both builds
+// share it. Written in the subset that scriptc compiles (no destructuring, no regular expressions, no JSON).
 import {
   defaultSocket,
   defaultSpool,
@@ -58,7 +58,7 @@ export function callOf(get: (name: string) => string, beside: (name: string) => 
   };
 }
 
-/** The answer where no daemon is needed for it, else undefined. Without a command stdin is not even read: a person may sit there. */
+/** The answer where no daemon is needed, else undefined. Without a command stdin is not read: it may be a terminal. */
 export function answerWithoutStdin(call: Call): Outcome | undefined {
   if (call.command !== "") return undefined;
   const sentence =

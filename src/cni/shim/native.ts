@@ -1,8 +1,8 @@
-// The shim as a native executable: blocking calls, one after another. Compiled by scriptc (tools/shim), which binds the functions
-// below to libc by libc.json; nothing else runs this file.
+// The shim as a native executable: blocking calls, one after another. Compiled by scriptc (tools/shim), which binds the
+// functions below to libc by libc.json; nothing else runs this file.
 //
-// libc's errno is out of reach. So a failed call is tried again a few times, which is right for EINTR and harmless for the rest,
-// and the clock tells a timeout from a loss.
+// libc's errno is out of reach. So a failed call is repeated a few times, which is right for EINTR and harmless
+// otherwise, and the clock tells a timeout from a loss.
 import { existsSync, readFileSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
@@ -87,7 +87,7 @@ function receive(fd: number, stdin: Uint8Array): Outcome {
 
 function connect(fd: number): boolean {
   const path = new TextEncoder().encode(call.socket);
-  // struct sockaddr_un: the family in the machine's order, which is little-endian wherever scriptc compiles to; path; NUL.
+  // struct sockaddr_un: the family in the machine's order, little-endian wherever scriptc compiles to; path; NUL.
   const address = new Uint8Array(2 + path.length + 1);
   address[0] = addressFamilyUnix;
   address.set(path, 2);

@@ -1,5 +1,5 @@
-// The shim on plain Node, for hosts where the native executable does not run: the same call, the same words, another way to the
-// socket. tools/shim bundles it into one file that needs Node and nothing else. It takes some 40 ms to start, all of it Node's.
+// The shim on plain Node, for hosts where the native executable does not run: the same call and words, another way to
+// the socket. tools/shim bundles it into one file that needs only Node. It starts in some 40 ms, all of them Node's.
 import { existsSync, readFileSync, realpathSync, writeSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";

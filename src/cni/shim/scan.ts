@@ -1,7 +1,7 @@
 // Finds the configuration's own cniVersion without parsing JSON. Written in the subset that scriptc compiles.
 //
-// Promised: a string of digits and dots behind the key "cniVersion" of the outermost object, or "". A nested one (prevResult has
-// one too) does not count. Not promised: that the rest is JSON.
+// Promised: a string of digits and dots behind the key "cniVersion" of the outermost object, or "". A nested one
+// (prevResult has one too) does not count. Not promised: that the rest is JSON.
 
 const quote = 0x22;
 const backslash = 0x5c;

@@ -1,8 +1,8 @@
-// Keeps a DEL that no daemon has done, for the daemon that comes. Both builds share it; written in the subset that scriptc compiles.
+// Keeps a DEL that no daemon has done for the next daemon. Both builds share it; in the subset that scriptc compiles.
 //
-// Promised: a file whose name ends in ".del" holds one whole request frame, is root's alone and is on the disk when `keep` is true;
-// a process that is killed leaves at most a ".new", which nobody reads. Never more than the bounds. Not promised: that it is kept,
-// since a full spool or a failing disk must not keep a pod from ending; the leader's collection frees what was lost.
+// Promised: a file whose name ends in ".del" holds one whole request frame, is root's alone and is on the disk when
+// `keep` is true; a killed process leaves at most a ".new", which nobody reads; the bounds hold. Not promised: that a
+// DEL is kept. A full spool or failing disk must not keep a pod from ending; the leader frees what was lost.
 import {
   closeSync,
   constants,

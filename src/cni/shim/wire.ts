@@ -1,5 +1,5 @@
-// The shim's end of the protocol (../protocol/frame.ts, which is the contract; tests hold each end to the other). Written in the
-// subset that scriptc compiles: no exceptions of our own, no generics.
+// The shim's end of the protocol (../protocol/frame.ts is the contract; tests hold each end to the other). Written in
+// the subset that scriptc compiles: no exceptions of our own, no generics.
 import { stdoutLimitBytes } from "../protocol/limits.ts";
 
 const requestHeaderBytes = 12;
@@ -20,7 +20,7 @@ export function requestFrame(variables: Uint8Array, stdin: Uint8Array): Uint8Arr
   return frame;
 }
 
-/** Puts the reply together from pieces cut anywhere. Invariant: never more than the header and an announced, judged body. */
+/** Joins the reply from pieces cut anywhere. Invariant: never more than the header and an announced, judged body. */
 export class ReplyBuffer {
   /** Why it cannot be a reply, as a sentence; "" while it can. */
   problem = "";

@@ -1,7 +1,7 @@
-// What the shim says by itself: CNI error objects and the reply to VERSION. Written in the subset that scriptc compiles.
+// The shim's own words: CNI error objects and the reply to VERSION. Written in the subset that scriptc compiles.
 //
-// The codes and versions are those of error.ts and version.ts in the folder above; a test compares them, since importing them
-// would pull their world into the binary.
+// The codes and versions are those of ../error.ts and ../version.ts; a test compares them. Imported, they would pull
+// their dependencies into the binary.
 import { cniVersionOf } from "./scan.ts";
 
 /** What the process does last: prints and exits. */

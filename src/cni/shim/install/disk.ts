@@ -1,8 +1,8 @@
 // The host's disk, below a root: `/`, or where an init container has mounted it.
 //
-// Promised: a file appears whole or not at all, also after a power cut (written beside, synced, renamed, folder synced), and a
-// program that runs from the old one goes on undisturbed. Links are followed as the host would follow them: an absolute one
-// starts at the root, not at the container's.
+// Promised: a file appears whole or not at all, also after a power cut (written beside, synced, renamed, folder
+// synced), and a program that runs from the old file goes on undisturbed. Links are followed as the host follows them:
+// an absolute one starts at the root, not at the container's.
 import { randomBytes } from "node:crypto";
 import {
   closeSync,
@@ -107,7 +107,7 @@ export class Disk {
     syncFolder(folder);
   }
 
-  /** A second name of the same file, so that there is no moment without the first; a copy where that is not possible. */
+  /** A second name of the same file, so that the first never lacks; a copy where links are not possible. */
   #backup(path: string, to: string): void {
     const from = this.resolve(path);
     const place = this.resolve(to);

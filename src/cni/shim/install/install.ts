@@ -104,7 +104,7 @@ function readGiven(path: string): string {
 /** A Node that starts on a busy machine takes some seconds at most. */
 const patienceMs = 30_000;
 
-/** Whether a plugin runs on this machine: asked for its versions, as runtimes do first. Undefined where it runs, else why not. */
+/** Undefined where a plugin runs on this machine, else why not. It is asked for its versions, as runtimes do first. */
 function whyNotRunning(path: string): string | undefined {
   const { error, status, signal, stdout, stderr } = spawnSync(path, [], {
     env: { CNI_COMMAND: "VERSION" },

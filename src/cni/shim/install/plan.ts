@@ -1,7 +1,7 @@
-// Which files an installation writes, keeps, backs up and removes: decided from what is there, before anything is touched.
+// Which files an installation writes, keeps, backs up and removes: decided from the disk before anything is touched.
 //
-// Promised: a file that is not ours is never overwritten without `force`, and then a backup of it stays beside it; everything that
-// stands in the way is named at once; installing twice changes nothing the second time.
+// Promised: a foreign file is never overwritten without `force`, and then a backup stays beside it; all obstacles are
+// named at once; installing twice changes nothing the second time.
 import { CodedError } from "../../../net/coded-error.ts";
 
 type InstallErrorCode =

@@ -31,7 +31,7 @@ const nodeName = "holdfast-node";
 /** What a file name may be, so that it is a `type` that runtimes take and no path. */
 const namePattern = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 const confPattern = /\.(conf|conflist|json)$/;
-/** The kernel reads 256 bytes of a line with `#!` since Linux 5.1, 128 before (BINPRM_BUF_SIZE), the end of the line among them. */
+/** The kernel reads 256 bytes of a `#!` line since Linux 5.1, 128 before (BINPRM_BUF_SIZE), its end included. */
 const lineLimitBytes = 127;
 
 export function wishOf(demand: Demand): Wish {
