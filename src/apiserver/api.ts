@@ -1,8 +1,8 @@
 // The embedded Kubernetes API: one SQLite file (or memory), one process, all clients of it.
 //
-// Promised: what the real server promises of the behaviours listed in docs/api-server.md; an acknowledged write survives kill -9.
-// Not promised: several servers on one file, history (and so watches from old revisions) across restarts, conversion webhooks,
-// authorisation: whoever may speak to it may do everything. It is for one machine; clusters have their own API server.
+// Promised: the real server's promises for the behaviours listed in docs/api-server.md; an acknowledged write survives
+// kill -9. Not promised: several servers on one file, history (and so watches from old revisions) across restarts,
+// conversion webhooks, authorisation: every client may do everything. It is for one machine.
 import { randomBytes } from "node:crypto";
 
 import { type Clock, sleep, timestamp, unrefClock } from "../kube/clock.ts";

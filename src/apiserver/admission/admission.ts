@@ -1,5 +1,5 @@
-// Admission: asks the configured webhooks, mutating ones first, one after the other by name; validating ones at the same time.
-// Not done: matchPolicy (rules match the version that was asked for) and reinvocation.
+// Admission: asks the configured webhooks, mutating ones first, one after the other by name; validating ones at the
+// same time. Not done: matchPolicy (rules match the version that was asked for) and reinvocation.
 import { CelError, compile } from "../cel/expression.ts";
 import { valueOf } from "../cel/rules.ts";
 import { clone, dig, digList, digString, isObject, type JsonObject, type JsonValue, writeJson } from "../json.ts";

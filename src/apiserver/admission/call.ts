@@ -4,7 +4,7 @@ import { request } from "node:https";
 import { isObject, type JsonObject } from "../json.ts";
 import type { AdmissionTarget } from "./target.ts";
 
-/** A response carries a patch of one object at most: twice the object limit, in base64 (4/3), leaves room for the rest. */
+/** A response carries at most a patch of one object: twice the object limit, in base64 (4/3), leaves room for more. */
 const replyBytesMax = 4 * 1024 * 1024;
 
 interface WebhookCall extends AdmissionTarget {

@@ -1,5 +1,5 @@
-// Where a webhook listens: at its own url, or behind a Service. There is no cluster network here, so a Service leads somewhere where it says
-// so itself: an external name, an address, or endpoints that somebody wrote. The certificate is that of the Service's name, as everywhere.
+// Where a webhook listens: at its own url, or behind a Service. Without a cluster network a Service leads only where it
+// says so itself: an external name, an address, or endpoints that somebody wrote. The certificate is for its name.
 import { dig, digList, digString, isObject } from "../json.ts";
 import type { Store } from "../store/store.ts";
 import type { Webhook } from "./webhook.ts";

@@ -66,7 +66,7 @@ export function webhooksOf(configuration: KubeObject): Webhook[] {
     });
 }
 
-/** What the conditions of a webhook speak of. The authorizer is not among it: whoever may speak to this server may do everything. */
+/** The variables of a webhook's conditions. The authorizer is missing: every client may do everything here. */
 export const conditionLanguage = languageOf("object", "oldObject", "request");
 
 const includes = (rule: JsonObject, field: string, value: string) => {

@@ -1,4 +1,4 @@
-// Sets of fields: each field is its path, in the elements by which managedFields (FieldsV1) name the parts of an object.
+// Sets of fields: a field is its path, in the elements by which managedFields (FieldsV1) name the parts of an object.
 import { canonical, equal, isObject, type JsonObject, type JsonValue } from "../json.ts";
 import { childOf, listTypeOf, mapKeys, type Schema } from "../schema/schema.ts";
 
@@ -65,7 +65,7 @@ export interface Part {
 
 export type Shape = "map" | "list" | "leaf";
 
-/** Whether the parts of a value have owners of their own. What the schema calls atomic has one owner; null is an empty map or list. */
+/** Whether a value's parts have their own owners. An atomic value has one owner; null is an empty map or list. */
 export function shapeOf(value: JsonValue | undefined, schema: Schema | undefined): Shape {
   const type = value === null ? schema?.type : undefined;
   if (isObject(value) || type === "object") return schema?.["x-kubernetes-map-type"] === "atomic" ? "leaf" : "map";
@@ -98,7 +98,7 @@ export function partsOf(value: JsonValue | undefined, schema: Schema | undefined
   return parts;
 }
 
-/** What an applier states: leaves, items of lists, empty maps. A map without a schema is a field beside what is in it. */
+/** What an applier states: leaves, items of lists, empty maps. A map without a schema is a field beside its content. */
 export function statedIn(
   value: JsonValue,
   schema: Schema | undefined,

@@ -7,7 +7,6 @@ import { type Cause, StatusError } from "../status.ts";
 import { type Difference, differenceOf, type Fields, inWords, readFields, statedIn, writeFields } from "./fields.ts";
 import { mergeApplied, withoutDropped } from "./merge.ts";
 
-/** Who writes, and how. */
 export interface Manager {
   readonly name: string;
   readonly apiVersion: string;
@@ -59,7 +58,7 @@ const isSame = (a: ManagedFields, b: ManagedFields): boolean =>
   a.subresource === b.subresource &&
   (a.operation === "Apply" || a.apiVersion === b.apiVersion);
 
-/** `owners` where the writer of `entry` owns `fields` and nothing else. The time of an entry is that of its last change. */
+/** `owners` where the writer of `entry` owns exactly `fields`. The time of an entry is that of its last change. */
 function withOwner(owners: readonly Owner[], entry: ManagedFields, fields: Fields): Owner[] {
   const known = owners.find((owner) => isSame(owner.entry, entry));
   const isUnchanged = known !== undefined && equalSets(known.fields, fields);

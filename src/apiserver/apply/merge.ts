@@ -1,5 +1,5 @@
-// The two steps of an apply on the object itself: lay the configuration over it, take away what its manager no longer states.
-// test/conformance/api (apply, apply-lists and the stories) says what must come out.
+// The two steps of an apply on the object itself: lay the configuration over it, take away what its manager no longer
+// states. test/conformance/api (apply, apply-lists and the stories) says what must come out.
 import { assign, isObject, type JsonObject, type JsonValue, own } from "../json.ts";
 import { childOf, type Schema } from "../schema/schema.ts";
 import { allIn, elementOf, type Fields, partsOf, shapeOf, withHolders } from "./fields.ts";
@@ -17,8 +17,8 @@ export function mergeApplied(live: JsonValue | undefined, config: JsonValue, sch
 }
 
 /**
- * The configuration's items in its own order. Before each of them comes what only the object has, up to the place where the
- * object has the next item of both; what is left of the object's own comes last.
+ * The configuration's items in its own order. Before each come the items that only the object has, up to the place
+ * where the object has the next item of both; the rest of the object's own comes last.
  */
 function mergeLists(live: JsonValue[], config: JsonValue[], schema: Schema): JsonValue[] {
   const [had, given] = [partsOf(live, schema), partsOf(config, schema)];
@@ -49,8 +49,8 @@ function mergeLists(live: JsonValue[], config: JsonValue[], schema: Schema): Jso
 }
 
 /**
- * Takes away what the applier stated before and nobody states now: a part of a map when nothing in it is stated, an item of a
- * list when the item itself is not, or its key. `lost` is what others may have owned in such an item.
+ * Takes away what the applier stated before and nobody states now: a part of a map when nothing in it is stated, an
+ * item of a list when the item itself or its key is not. `lost`: what others may have owned in such an item.
  */
 export function withoutDropped(
   merged: JsonObject,

@@ -1,5 +1,5 @@
-// Expressions in CEL (the Common Expression Language): @marcbachmann/cel-js parses, checks and evaluates them (docs/decisions/0018). Here is what
-// it does not do: a bound on the work of one look, functions that Kubernetes adds, and the refusal of patterns that mean something else in Go.
+// CEL (Common Expression Language): @marcbachmann/cel-js parses, checks and evaluates it (docs/decisions/0018). Added
+// here: a bound on the work of one look, Kubernetes' functions, the refusal of patterns with another meaning in Go.
 import { type ASTNode, Environment, EvaluationError, ParseError, TypeError as CheckError } from "@marcbachmann/cel-js";
 
 import { isGoOnly, patternOf } from "../schema/validate.ts";
@@ -9,7 +9,7 @@ export class CelError extends Error {
   readonly code = "CelError";
 }
 
-/** int is a bigint, double a number, a timestamp a Date, bytes a Uint8Array; a map has its keys as texts, as JSON has. Others are the library's. */
+/** int is a bigint, double a number, timestamp a Date, bytes a Uint8Array; map keys are texts. Or a library's value. */
 export type Value = unknown;
 
 export interface Expression {
@@ -25,10 +25,9 @@ export interface Expression {
 const lengthMax = 10_000;
 /** Everything that walks a tree is recursive: brackets in brackets, and nodes of one chain (a + b + c). */
 const limits = { maxDepth: 100, maxAstNodes: 4000 };
-/** About a second. A rule on a list of 1,000 that looks at each pair is below it; one that keeps the process busy for a minute is not. */
+/** About a second. A rule that looks at each pair in a list of 1,000 is below it; one that takes a minute is not. */
 const stepsMax = 10_000_000;
 
-/** The language with these variables. */
 export function languageOf(...names: readonly string[]): Environment {
   const language = new Environment({ homogeneousAggregateLiterals: false, enableOptionalTypes: true, limits })
     .registerFunction("matches(string, string): bool", matches)
@@ -106,7 +105,7 @@ function patternIn({ op, args }: ASTNode): string | undefined {
 
 const loops: ReadonlySet<string> = new Set(["all", "exists", "exists_one", "filter", "map"]);
 
-/** At most: every loop is taken for one over the longest list. Lists that an expression makes itself (`split`, `+`) are not counted. */
+/** An upper bound: every loop counts as the longest list's. Lists that expressions make (`split`, `+`) do not count. */
 function stepsOf(node: ASTNode, length: number): number {
   const isLoop = node.op === "rcall" && loops.has(node.args[0]);
   let steps = 1;

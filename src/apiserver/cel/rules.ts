@@ -1,7 +1,7 @@
-// The rules in a CRD's schema (x-kubernetes-validations): which of them can be looked at here, and what they say of an object.
+// The rules in a CRD's schema (x-kubernetes-validations): which can be evaluated here, and what they say of an object.
 //
-// Promised: a rule is evaluated, or the definition that has it is refused; none is passed over in silence. Not promised: the checks of types
-// that the real server makes when a rule is written; what does not fit is found when an object is looked at, and refuses it.
+// Promised: a rule is evaluated, or its definition is refused; none is passed over in silence. Not promised: the real
+// server's check of types when a rule is written; a mismatch is found when an object is looked at, and refuses it.
 import { digList, digString, isObject, type JsonObject, type JsonValue, own } from "../json.ts";
 import { childOf, listTypeOf, type Schema } from "../schema/schema.ts";
 import { type FieldError, fieldError } from "../status.ts";

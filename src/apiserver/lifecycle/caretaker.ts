@@ -1,4 +1,4 @@
-// What the controllers of a cluster do for the API itself: garbage collection by owner references, the end of namespaces and of CRDs.
+// A cluster's controllers for the API itself: garbage collection by owner references, the end of namespaces and CRDs.
 // It works off a queue of places that may need care, level-based: it looks at what is there, never at what happened.
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { digList } from "../json.ts";
@@ -16,7 +16,7 @@ import { Owners, ownersOf } from "./owners.ts";
 
 const atOnce: DeleteOptions = { propagation: "Background", gracePeriodSeconds: 0 };
 
-/** A pass works off so many places in one commit; the rest waits for the next, so that clients get their turn in between. */
+/** A pass works off so many places in one commit; the rest waits for the next, so that clients get their turn. */
 const passMax = 200;
 
 /** A disk that is full or gone is asked again at this pace. */
@@ -98,7 +98,7 @@ export class Caretaker {
     try {
       await this.#store.write((transaction) => this.#decide(transaction, place));
     } catch {
-      // A full disk, or a closed store. What is still to do is found again: by the retry, or when the file is opened next.
+      // A full disk, or a closed store. The rest is found again: by the retry, or when the file is opened next.
       void this.#retry(place);
     }
   }
@@ -140,7 +140,7 @@ export class Caretaker {
     const resource = this.#resourceOf(entry);
     if (resource === undefined) return;
     if (solid.length === 0) {
-      // A dependent of an owner that waits for it is deleted in the foreground too, so that its own dependents go first.
+      // A dependent of an owner that waits for it is deleted in the foreground too: its own dependents go first.
       const hasDependents = this.#owners.dependentsOf(entry.object.metadata.uid ?? "").length > 0;
       const propagation = leaving.length > 0 && hasDependents ? "Foreground" : "Background";
       removeNow(transaction, entry, resource, { propagation }, this.#clock.wallMs());

@@ -1,4 +1,4 @@
-// Events are told for an hour and then forgotten, as the real server does it; otherwise they would fill the memory over the months.
+// Forgets events after an hour, as the real server does; otherwise they would fill the memory over the months.
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { digString } from "../json.ts";
 import type { Entry } from "../store/entry.ts";

@@ -1,5 +1,5 @@
-// The OpenAPI documents, v2 (JSON and protobuf) and v3 (an index, and one for each group and version), made when first asked for and
-// again after a CRD changed. What v2 cannot say of a CRD's schema is left out, as the real server does.
+// The OpenAPI documents, v2 (JSON and protobuf) and v3 (an index, and one per group and version), made when first asked
+// for and again after a CRD changed. What v2 cannot say of a CRD's schema is left out, as the real server does.
 import { createHash } from "node:crypto";
 
 import type { ApiResponse } from "../../kube/transport/transport.ts";
@@ -10,7 +10,7 @@ import { noSuchPath } from "../status.ts";
 import { definitionsOf, rootOf, withReferences, writtenPaths } from "./model.ts";
 import { encodeV2 } from "./protobuf.ts";
 
-// What is asked for has an @ in it, which media types may not have: the real server answers with a dot instead, and clients insist on it.
+// Clients ask for a type with an @, which media types may not have; they insist on the real server's answer, a dot.
 const protobufType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 export class OpenApi {

@@ -1,4 +1,4 @@
-// What the OpenAPI documents say, before it is written in one of their forms: the kinds' shapes and the paths of the resources.
+// What the OpenAPI documents say, before it gets one of their forms: the kinds' shapes and the resources' paths.
 import { clone, isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Registry } from "../registry/registry.ts";
 import { apiVersion, type Resource } from "../registry/resource.ts";
@@ -36,7 +36,6 @@ const collectionOperations: readonly Operation[] = [
   { method: "post", action: "post", parameters: writeParameters },
 ];
 
-/** The `paths` of a document. */
 export function writtenPaths(resources: readonly Resource[], form: Form): JsonObject {
   const paths: JsonObject = {};
   for (const { resource, operations, path } of pathsOf(resources)) {

@@ -1,10 +1,10 @@
-// RFC 6902, with the real server's habits: `test` with a null value passes where nothing is, `add` to an existing key overwrites it.
+// RFC 6902 as the real server does it: `test` with a null passes where nothing is, `add` overwrites an existing key.
 import { assign, clone, equal, isObject, type JsonValue, writeJson } from "../json.ts";
 import { StatusError, badRequest } from "../status.ts";
 
 /** The real server's own bound; it keeps one request from growing an object step by step without end. */
 const operationsMax = 10_000;
-/** The size of a request body (3 MiB), as in the real server: a patch may not grow an object beyond what a client could send. */
+/** A request body's size (3 MiB), as in the real server: a patch grows no object beyond what a client may send. */
 const copiedBytesMax = 3 * 1024 * 1024;
 
 interface Operation {

@@ -1,5 +1,5 @@
-// Strategic merge patch: a merge patch in which lists are merged by the key that the kind's schema names, and directives
-// (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/<list>`, `$setElementOrder/<list>`) say what a value cannot.
+// Strategic merge patch: a merge patch that merges lists by the key that the kind's schema names, and with directives
+// (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/<list>`, `$setElementOrder/<list>`) for what a value cannot say.
 import { assign, canonical, isObject, type JsonObject, type JsonValue, own } from "../json.ts";
 import { childOf, type Schema } from "../schema/schema.ts";
 import { badRequest } from "../status.ts";
@@ -87,8 +87,8 @@ const firstPlaces = (keys: readonly (string | undefined)[]): Places =>
   new Map(keys.map((key, at) => [key, at] as const).reverse());
 
 /**
- * What the patch names comes in the patch's order. Each of the others stays before the first of these that it preceded in the
- * object; what is new in the patch comes before them.
+ * Items that the patch names come in the patch's order. Each other item stays before the first of these that it
+ * preceded in the object; new items of the patch come before them.
  */
 function ordered(
   items: readonly JsonValue[],

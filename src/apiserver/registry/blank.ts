@@ -1,5 +1,5 @@
-// What an object of a kind has before anybody has written to it: the real server keeps built-in kinds as Go structs, which are
-// there from the start. What was always there has no owner, so that managedFields name only what is in it.
+// What an object of a kind has before anybody writes to it: the real server keeps built-in kinds as Go structs, whose
+// fields are there from the start. Such a field has no owner, so managedFields name only what is in it.
 import type { JsonObject } from "../json.ts";
 import type { Resource } from "./resource.ts";
 

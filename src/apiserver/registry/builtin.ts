@@ -1,4 +1,4 @@
-// The table of built-in kinds. Most are only stored; what more some of them do is in lifecycle/ and registry/strategy.ts.
+// The table of built-in kinds. Most are only stored; lifecycle/ and registry/strategy.ts have what some do beyond that.
 import type { KubeObject } from "../object.ts";
 import { builtinSchema } from "../schema/builtin.ts";
 import { apiVersion, type Resource } from "./resource.ts";
@@ -7,8 +7,8 @@ import { apiVersion, type Resource } from "./resource.ts";
 type Row = readonly [string, string, "N" | "C", string?, string?, string?];
 
 /**
- * Marks: `g` generation is counted, `c` updates need a resourceVersion, `l` names are DNS labels, `p` names are path segments,
- * `u` a PUT of an absent object creates it, `a` in category all, `x` in category api-extensions, `d` DELETE answers with the object.
+ * Marks: `g` generation is counted, `c` updates need a resourceVersion, `l` names are DNS labels, `p` path segments,
+ * `u` PUT of an absent object creates it, `a` category all, `x` category api-extensions, `d` DELETE returns the object.
  */
 const tables: Readonly<Record<string, readonly Row[]>> = {
   "/v1": [

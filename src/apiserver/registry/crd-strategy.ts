@@ -1,4 +1,4 @@
-// What the API does with a CustomResourceDefinition itself: defaults, checks, and the conditions that say whether it is served.
+// A CustomResourceDefinition itself: its defaults, its checks, and the conditions that say whether it is served.
 import { dig, digList, digObject, digString, equal, isObject, type JsonValue, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { type FieldError, fieldError } from "../status.ts";

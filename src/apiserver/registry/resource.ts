@@ -38,7 +38,7 @@ export interface Resource extends Subject {
   readonly generation: boolean;
   /** A PUT without resourceVersion overwrites. */
   readonly unconditionalUpdate: boolean;
-  /** Paths beside metadata.name and metadata.namespace that field selectors may name; key: the selector's name, value: the path. */
+  /** What field selectors may name beside metadata.name and metadata.namespace, each with its path in the object. */
   readonly selectableFields: Readonly<Record<string, string>>;
   /** Where the versions of a kind differ in more than apiVersion. */
   readonly convert?: { toStorage(object: KubeObject): KubeObject; fromStorage(object: KubeObject): KubeObject };

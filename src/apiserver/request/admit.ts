@@ -1,4 +1,4 @@
-// From what a client sent to what may be stored: known fields only, defaults, checks. Everything here is synchronous and touches no storage.
+// From a client's object to a storable one: known fields only, defaults, checks. All synchronous, without storage.
 import { evaluateRules } from "../cel/rules.ts";
 import { isObject } from "../json.ts";
 import { checkLabels, checkName, checkQualifiedName } from "../names.ts";
@@ -20,7 +20,7 @@ function undecodable(resource: Resource, detail: string, options?: ErrorOptions)
   return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${detail}`, options);
 }
 
-/** Drops unknown fields in place and fills in defaults; the fields dropped are refused, warned of or ignored as asked. */
+/** Drops unknown fields in place and fills in defaults; dropped fields are refused, warned of or ignored as asked. */
 export function normalise(
   resource: Resource,
   object: KubeObject,

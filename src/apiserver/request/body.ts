@@ -29,7 +29,7 @@ const yamlTypes = new Set(["application/yaml", "application/apply-patch+yaml"]);
 export function parseBody(text: string, type: string): JsonValue {
   refuseDeep(text);
   const value = readValue(text, type);
-  // JSON writes an endless number with an exponent or many digits; YAML has a word for it, and nests by indentation too.
+  // JSON writes an endless number with an exponent or many digits; YAML has a word for it, and nests by indentation.
   if (yamlTypes.has(type) || /\d[eE]\+?\d{3}|\d{300}/.test(text)) refuseStrange(value, 0);
   return value;
 }

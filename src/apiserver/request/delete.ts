@@ -140,7 +140,7 @@ function marked(object: KubeObject, options: DeleteOptions, nowMs: number): Kube
 const isDefinition = (object: KubeObject) =>
   object.kind === "CustomResourceDefinition" && object.apiVersion.startsWith("apiextensions.k8s.io/");
 
-/** Only a pod that some node runs needs time to stop; there is no kubelet here, so whoever plays it deletes it for good with grace 0. */
+/** Only a pod on a node needs time to stop; without a kubelet here, whoever plays it deletes the pod with grace 0. */
 function graceSeconds(object: KubeObject, options: DeleteOptions): number {
   if (object.kind !== "Pod" || object.apiVersion !== "v1") return 0;
   const phase = digString(object, "status", "phase");

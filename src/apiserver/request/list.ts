@@ -1,4 +1,4 @@
-// Lists: a snapshot at one revision, paged by limit and continue; every page is of the same snapshot or the answer is 410.
+// Lists: a snapshot at one revision, paged by limit and continue; every page is of that snapshot, or the answer is 410.
 import { badRequest, expired } from "../status.ts";
 import { type Entry, keyOf } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";

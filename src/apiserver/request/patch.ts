@@ -95,7 +95,7 @@ async function apply(writing: Writing, context: Context, body: JsonValue): Promi
   if (config.metadata.managedFields !== undefined) throw badRequest("metadata.managedFields must be nil");
   checkIdentity(context, config);
   fieldValidation(context);
-  // Unknown fields are judged here once; what was stored before is not this client's fault. Defaults are the server's, not the client's, to state.
+  // Judges unknown fields of this client only, not stored ones. Defaults are the server's to state, not the client's.
   const [unknown] = normalise(resource, clone(config), "Ignore", []);
   const fault =
     unknown === undefined ? duplicateIn(config, resource.schema) : `.${unknown}: field not declared in schema`;

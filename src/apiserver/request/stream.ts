@@ -1,8 +1,8 @@
 // A bounded queue between what happens and one slow or fast reader, as the body of a response.
 
 /**
- * A watch that is so many events or bytes behind is closed: its client lists again. The texts are shared with the store while it has
- * them, but the history forgets after 64 MiB, and objects may have 1.5 MiB: without the second limit one stalled reader could hold 15 GiB.
+ * A watch that is so many events or bytes behind is closed: its client lists again. The store shares its texts, but the
+ * history forgets after 64 MiB, and objects may have 1.5 MiB: by events alone a stalled reader could hold 15 GiB.
  */
 const behindMax = { events: 10_000, length: 64 * 1024 * 1024 };
 
@@ -51,7 +51,7 @@ export class Stream {
     this.#wake?.();
   }
 
-  /** Read by one reader. One that leaves, even before its first look, ends the stream: a generator would not notice that. */
+  /** For one reader. If it leaves, even before its first look, the stream ends: a generator would not notice that. */
   body(): AsyncIterableIterator<Uint8Array> {
     return {
       next: () => this.#next(),

@@ -1,4 +1,4 @@
-// Watches: every change of the matching objects after a revision, in order, each once; bookmarks that say how far the client has come.
+// Watches: each change of matching objects after a revision, once and in order; bookmarks say how far the client is.
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { writeJson } from "../json.ts";
 import { apiVersion } from "../registry/resource.ts";
@@ -89,7 +89,7 @@ class Session {
       try {
         for (const change of changes) this.#deliver(change);
       } catch {
-        // An object that cannot be shown as this client wants it ends this watch, and neither the write nor other watches.
+        // An object that cannot be shown as this client wants it ends this watch, but no write and no other watch.
         this.stream.end();
       }
     });

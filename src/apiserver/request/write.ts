@@ -1,7 +1,7 @@
 // Creates and updates: one pipeline for every kind and every way of changing an object.
 //
-// An update is a function from the object as it is to the object as it shall be. Without webhooks it runs inside the store's own write, so
-// concurrent patches queue up and none is retried; with webhooks, which take time, it runs before, and again when somebody else was faster.
+// An update is a function from the current object to the wanted one. Without webhooks it runs inside the store's write:
+// concurrent patches queue up, none is retried. Webhooks take time: with them it runs before, again if overtaken.
 import { type Clock, timestamp } from "../../kube/clock.ts";
 import type { Admission } from "../admission/admission.ts";
 import { type Manager, trackUpdate } from "../apply/managed-fields.ts";
@@ -39,7 +39,7 @@ export interface Writing {
   readonly admission: Admission;
 }
 
-/** With webhooks, how often an update that others overtake starts again before it is given up; the real server retries until its deadline. */
+/** With webhooks: how often an overtaken update starts again before it fails; the real server goes by a deadline. */
 const overtakenMax = 20;
 /** The chance that eight names of 27^5 each are taken is nil unless the prefix is nearly exhausted. */
 const generatedNamesMax = 8;
@@ -234,7 +234,7 @@ function settle(context: Context, after: KubeObject, before: KubeObject): KubeOb
   let result = after;
   if (subresource === "status") {
     result = { ...before, status: after["status"] };
-    // Custom resources keep their metadata on a status write; built-in ones take labels, annotations and finalizers from it.
+    // On a status write custom resources keep their metadata; built-in ones take labels, annotations and finalizers.
     result.metadata = resource.custom === undefined ? after.metadata : { ...before.metadata };
     if (after.metadata.managedFields !== undefined) result.metadata.managedFields = after.metadata.managedFields;
     else delete result.metadata.managedFields;

@@ -1,5 +1,5 @@
-// The schemas of the built-in kinds: types, list keys and patch strategies of every field, without prose.
-// builtin.json is generated: test/apiserver/schemas.real.test.ts compares it with what a real API server publishes, and rewrites it when asked.
+// The schemas of the built-in kinds: types, list keys and patch strategies of every field, without prose. builtin.json
+// is generated: test/apiserver/schemas.real.test.ts compares it with a real API server's, and rewrites it when asked.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -46,7 +46,7 @@ function follow(value: JsonValue): JsonValue {
   }
   if (typeof reference !== "string") return copy;
   const target = builtinSchema(reference) as unknown as JsonValue;
-  // A reference with siblings (a list's patch strategy, say) keeps them; a bare one is the definition itself, which may be unfinished.
+  // A reference with siblings (a list's patch strategy) keeps them; a bare one is the definition, maybe unfinished yet.
   return Object.keys(copy).length === 0 ? target : mergeInto(target, copy);
 }
 

@@ -1,4 +1,4 @@
-// Built-in kinds, as the real server decodes them into Go structs: unknown fields and nulls are dropped, a wrong type is refused.
+// Decodes built-in kinds as the real server does into Go structs: drops unknown fields and nulls, refuses a wrong type.
 import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import { childOf, isIntOrString, type Schema } from "./schema.ts";
 
@@ -69,7 +69,7 @@ function decodeList(value: JsonValue, schema: Schema, path: string, dropped: str
   return value;
 }
 
-/** Empty lists and maps are not written by the real server; empty structs are, since they may mean something (`emptyDir: {}`). */
+/** The real server writes no empty lists and maps, but empty structs, which may mean something (`emptyDir: {}`). */
 function isEmpty(value: JsonValue, schema: Schema): boolean {
   if (Array.isArray(value)) return value.length === 0;
   return isObject(value) && typeof schema.additionalProperties === "object" && Object.keys(value).length === 0;

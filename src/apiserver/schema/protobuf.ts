@@ -1,7 +1,7 @@
-// Reads the protobuf form of built-in objects, in which current kubectl and controllers send what they create. Answers are always JSON.
+// Reads built-in objects in protobuf, as current kubectl and controllers send creates. Answers are always JSON.
 //
-// The wire knows numbers only: the names come from field-numbers.json, the types from the schemas. Go writes every field that is not a
-// pointer, set or not. Where JSON would leave it out at zero, the name there has a question mark, and zero counts as absent.
+// The wire has numbers only: the names come from field-numbers.json, the types from the schemas. Go writes every field
+// that is not a pointer, set or not. If JSON leaves it out at zero, its name has a question mark: zero is absent.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -158,7 +158,7 @@ const texts = (bytes: Buffer, number: number) => partsOf(bytes, number).map((fie
 const text = (bytes: Buffer, number: number) => texts(bytes, number)[0];
 const count = (bytes: Buffer, number: number) => Number(BigInt.asIntN(64, partsOf(bytes, number)[0]?.value ?? 0n));
 
-/** Types that are one value in JSON; an absent time is an empty message, which is no value. Key: the last part of the definition's name. */
+/** Types that are one value in JSON; an absent time is an empty message: no value. Key: the definition's last part. */
 const specials: Readonly<Record<string, (bytes: Buffer, depth: number) => JsonValue | undefined>> = {
   Quantity: (bytes) => text(bytes, 1),
   Time: (bytes) => (bytes.length === 0 ? undefined : time(bytes).replace(/\.\d+Z$/, "Z")),

@@ -40,7 +40,7 @@ export interface Schema {
   readonly "x-kubernetes-patch-merge-key"?: string;
 }
 
-/** What lies below a key of an object: a property, or the value schema of a map; undefined where the schema does not say. */
+/** The schema below a key of an object: a property's, or that of a map's values; undefined where there is none. */
 export function childOf(schema: Schema | undefined, key: string): Schema | undefined {
   if (schema === undefined) return undefined;
   const { properties } = schema;

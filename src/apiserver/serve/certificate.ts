@@ -1,5 +1,5 @@
-// The certificate of the addresses the server listens on, so that clients verify whom they speak to: an authority made for
-// this one certificate, whose key is thrown away. It lives as long as the database.
+// The certificate of the addresses the server listens on, so that clients verify whom they speak to. Its authority is
+// made for it alone, and the authority's key is thrown away. It lives as long as the database.
 import { makeAuthority, makeServerCertificate } from "../../kube/admission/certificate.ts";
 
 export interface ServerCertificate {

@@ -34,7 +34,7 @@ export class Collection {
     return this.#entries.values();
   }
 
-  /** Of a namespace, or with "" all, in key order; to be read to its end without awaiting anything in between. `past` differs from now as History.rewind says. */
+  /** Of a namespace ("": all), in key order; read to its end without an await. `past` is of History.rewind. */
   *list(namespace: string, after = "", past?: Map<string, Entry | undefined>): Generator<Entry> {
     const prefix = namespace === "" ? "" : `${namespace}/`;
     const keys = past === undefined ? this.#keys : [...new Set([...this.#keys, ...past.keys()])].sort();

@@ -1,4 +1,4 @@
-// The durable half of the store: one SQLite file in WAL mode with synchronous=FULL, so that a commit that returned is on the disk.
+// The durable half of the store: one SQLite file in WAL mode, synchronous=FULL: a commit that returned is on the disk.
 import { chmodSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 

@@ -3,8 +3,8 @@
 import { type Change, type Entry, keyOf } from "./entry.ts";
 
 /**
- * 100,000 changes are more than two minutes of the fastest writing measured here (about 800 a second on the real server, twice that here),
- * and 64 MiB of text bounds the memory when objects are large: at the 1.5 MiB limit that is still 42 changes.
+ * 100,000 changes are over two minutes of the fastest writing measured on the real server (about 800 a second; twice
+ * that here), and 64 MiB of text bounds the memory for large objects: at the 1.5 MiB limit that is 42 changes.
  */
 export const historyLimits = { changes: 100_000, bytes: 64 * 1024 * 1024 };
 

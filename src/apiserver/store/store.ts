@@ -1,11 +1,11 @@
 // The store: every object in memory, every change on the disk before anyone hears of it.
 //
-// Promised: an acknowledged write survives kill -9; writes are applied one after the other; revisions only grow; readers and
-// subscribers see committed states only, in revision order. Not promised: a bounded memory (all objects are held), several processes
-// on one file, and history across restarts: after one, only watches from the current revision resume.
+// Promised: an acknowledged write survives kill -9; writes are applied one after the other; revisions only grow;
+// readers and subscribers see committed states only, in revision order. Not promised: bounded memory (it holds all
+// objects), several processes on one file, history across restarts: only watches from the current revision resume.
 //
-// Writes that arrive while the event loop is busy are committed together: one fsync for all of them. The batch runs in one
-// synchronous block, so nobody can read a state that is not durable yet.
+// Writes that arrive while the event loop is busy share one commit and one fsync. The batch runs in one synchronous
+// block, so nobody can read a state that is not durable yet.
 import { Collection } from "./collection.ts";
 import { Database, type Row } from "./database.ts";
 import { type Change, type Entry, idOf, type StoredPlace } from "./entry.ts";
@@ -13,8 +13,8 @@ import { History, type historyLimits } from "./history.ts";
 import { Transaction } from "./transaction.ts";
 
 /**
- * At most so many operations share a commit: a create costs about 0.1 ms of CPU here, so a batch holds the loop for about 25 ms, which keeps
- * watches and reads fluent; larger batches gain nothing, since the fsync (a few ms) is then a small part already.
+ * At most so many operations share a commit: a create costs about 0.1 ms of CPU, so a batch holds the loop for about 25
+ * ms, which keeps watches and reads fluent; larger batches gain little over the fsync (a few ms).
  */
 const batchMax = 256;
 

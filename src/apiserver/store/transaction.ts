@@ -1,4 +1,4 @@
-// What one write operation sees and does: the store as of now, with its own changes on top, none of them visible to others yet.
+// What one write operation sees and does: the current store with its own changes on top, invisible to others yet.
 import { writeJson } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { StatusError } from "../status.ts";

@@ -1,4 +1,4 @@
-// Table output (meta.k8s.io/v1), which kubectl asks for: the columns of each kind. Kinds that are not listed show name and age.
+// Table output (meta.k8s.io/v1), which kubectl asks for: the columns of each kind. Kinds not listed show name and age.
 import { dig, digList, digObject, digString, isObject, type JsonObject, type JsonValue, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
