@@ -2,9 +2,9 @@
 // `holdfast-state`. Signs of whereabouts decide where there is no word yet; afterwards they are told, and change
 // nothing. Promised: while it is paused nothing is done; `paused` is left as it is; the write is guarded by
 // resourceVersion, so a pause that comes meanwhile is not undone; a look that failed changes nothing. Until the first
-// look ends the word of the leader before counts, as daemons act on it; without one, coexistence counts as on, and who
-// would act by it waits (`known`): marks of coexistence on our own holds would decide the word. A word is written
-// before pools change by it.
+// look ends the word of the leader before counts, as daemons act on it; without one, coexistence counts as on, and
+// reconcilers that act by it wait (`known`): marks of coexistence on our own holds would decide the word. Pools change
+// after the word is written.
 import { keptFinalizer } from "../api/holds/hold-marks.ts";
 import type { IPPool } from "../api/pools/ip-pool.ts";
 import { isAdopted } from "../api/pools/pool-domain.ts";
@@ -172,8 +172,8 @@ export class StateKeeper {
 
   /**
    * What to write where the word names another namespace; undefined: nothing. Daemons of the old and of the new one
-   * would be two ledgers: nothing is handed out until each that is heard of knows it, nor while anything is left in the
-   * old.
+   * would be two ledgers: nothing is handed out until each daemon heard of knows it, nor while the old one has
+   * anything.
    */
   async #moving(object: ConfigMap | undefined, word: state.Word, signal: AbortSignal): Promise<Data | undefined> {
     const { client, caches } = this.#options;

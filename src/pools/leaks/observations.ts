@@ -1,7 +1,6 @@
-// What leak collection remembers between two looks: since when each hold has been suspected, and where pods were last
-// seen. In memory of one leader: its successor begins anew.
-// Invariant: an observation lasts only while every look suspects the same version of the hold. A look that could not be
-// made (the API did not answer) is no look: nothing is added, and nothing forgotten.
+// What leak collection remembers between two looks: since when each hold is suspected, and where pods were last seen.
+// In memory of one leader: its successor begins anew. Invariant: an observation lasts only while every look suspects
+// the same version of the hold. A look that failed (the API did not answer) adds and forgets nothing.
 import { type PoolHold, heldKey } from "../pool-hold.ts";
 import type { Observation, LeakJudgement } from "./judge.ts";
 

@@ -1,5 +1,5 @@
-// Deletes free maps whose pool is gone: those that were missed, because no leader was there when the pool went. The server's own
-// garbage collection does so too, where it runs.
+// Deletes free maps whose pool went while no leader was there. The server's garbage collection does so too, where it
+// runs.
 import { freeMapName, freeMapSelector } from "../../cluster/free-map.ts";
 import { readPool } from "../../cluster/pool-object.ts";
 import { type ConfigMap, configMaps } from "../../cluster/resources.ts";

@@ -1,7 +1,7 @@
-// Publishes which addresses of a pool are taken, for daemons that choose one: a hint, one ConfigMap per pool, written when it
-// has changed, and now and then all the same, since an old map reads as one without a leader. It belongs to the pool object, so that it goes with it.
-// How soon goes by what an old map costs: who looks for a free address and finds it taken pays with a conflict. Where an eighth of what is free
-// has changed hands the map is written at once; else with what else changes in five seconds.
+// Publishes which addresses of a pool are taken, for daemons that choose one: a hint, one ConfigMap per pool, written
+// when it has changed, and now and then anyway, since an old map reads as one without a leader. The pool object owns
+// the map: both go together. An old map costs conflicts: a daemon finds its choice taken. So the map is written at once
+// where an eighth of the free addresses changed hands; else with the other changes of five seconds.
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { encodeFreeMap, freeMapName } from "../../cluster/free-map.ts";
 import { type ConfigMap, configMaps } from "../../cluster/resources.ts";
@@ -28,7 +28,7 @@ export interface MapFacts {
 export const renewMs = 30_000;
 /** What is for eyes, and hints that are right for the most part, are behind by so much: one write in place of five. */
 export const lagMs = 5000;
-/** Where a map is urgent a pool is looked at so often, and whoever lost an address reads the map so often (src/node/pools/pool-resolver.ts). */
+/** How often an urgent pool is looked at, and its map read after a lost address (src/node/pools/pool-resolver.ts). */
 export const urgentMs = 250;
 const urgentPart = 8n;
 
@@ -70,7 +70,7 @@ export class FreeMapWriter {
       if (isWritten) this.#written.set(key, next);
       return { isWritten, dueMs: isWritten ? renewMs : 0 };
     } catch (error) {
-      // In a namespace where we may not write it, there is none: daemons list, and the rest of the pool is shown all the same.
+      // Without a map, in a namespace where we may not write, daemons list; the rest of the pool is shown all the same.
       if (!isApiError(error, "forbidden")) throw error;
       this.#written.set(key, next);
       return { isWritten: false, dueMs: renewMs };

@@ -1,7 +1,7 @@
-// Writes what a pool shows: spec.allocations, status, free map. Only what differs is written: entries once a second at most, totals and most
-// changes of the free map with those of the next five seconds. A pool that is about to be full is looked at four times a second, for its map.
-// Promised: entries that are not ours stay (mirror.ts); while whereabouts is active an entry is removed only after the hold
-// itself was asked for and is gone. Safe without leadership: every key that is changed is tested for what was found there.
+// Writes what a pool shows: spec.allocations, status, free map. Only differences are written: entries once a second at
+// most, totals and most changes of the free map every five seconds; a nearly full pool is looked at four times a
+// second. Promised: entries that are not ours stay (mirror.ts); while whereabouts is active an entry is removed only
+// after the hold itself was asked for and is gone. Safe without leadership: a change of a key tests its old value.
 import { coolingLabelName } from "../../api/holds/hold-marks.ts";
 import { holdName } from "../../api/holds/hold-object.ts";
 import { reservationNamesToRead } from "../../api/holds/reservation-name.ts";
@@ -38,14 +38,14 @@ export interface MirrorWriterOptions extends Omit<Work, "log"> {
 }
 
 const intervalMs = 1000;
-/** A leader that begins has VMs and pods that wait for it; the picture of a large pool, a second's work for it and for the server, can wait for them. */
+/** A new leader first serves waiting VMs and pods: the mirror of a large pool takes it and the server a second. */
 const firstLookMs = 3000;
 const many = 2000;
 /** Two operations each, of at most 10,000 that the API server takes in a patch; the rest follows a second later. */
 const changesMax = 1000;
 /**
- * So much longer than the last write took the next one waits: it has a fifth of the API server's time at most. 4,000 entries, half a second's work, are
- * two seconds old; small ones a second. A server that takes longer is busy with others.
+ * The next write waits so many times as long as the last one took: writes get a fifth of the API server's time at most.
+ * 4,000 entries, half a second's work, are two seconds old; few are one. A slower server is busy with others.
  */
 const restPerWrite = 4;
 const restMaxMs = 10_000;
@@ -197,7 +197,7 @@ export class MirrorWriter {
     return [{ op: "add", path: "/metadata/managedFields", value: untracked }];
   }
 
-  /** Conditions at once, totals with what else changes in five seconds. In how many milliseconds it is due if nothing changes. */
+  /** Conditions at once, totals with other changes of five seconds. Returns when it is due at the latest, in ms. */
   async #writeStatus(situation: PoolSituation, shown: Shown, signal: AbortSignal): Promise<number> {
     const { client, clock, onWrite } = this.#options;
     const status = statusOf(situation, clock.wallMs());

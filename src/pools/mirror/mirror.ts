@@ -1,7 +1,7 @@
 // What has to change in a pool's spec.allocations so that it shows the holds. Pure; mirror-writer.ts sends it.
-// Promised: an entry that is not ours (whereabouts wrote it, and it has no hold of the same owner) is never changed and never
-// dropped; a key that cannot be read neither. An entry is ours if it carries `uid` or `kind`, which whereabouts does not write
-// and its patches leave alone. Not promised: that all holds are shown; beyond the cap the lowest addresses are.
+// Promised: an entry that is not ours (whereabouts wrote it, and no hold has the same owner) is never changed or
+// dropped, nor is a key that cannot be read. An entry is ours if it carries `uid` or `kind`, which whereabouts does not
+// write and its patches leave alone. Not promised: that all holds are shown; beyond the cap the lowest addresses are.
 import { ObjectError } from "../../api/error.ts";
 import { allocationKey, readAllocationKey } from "../../api/pools/allocation-key.ts";
 import { allocationOf } from "../../api/pools/allocations.ts";
@@ -15,7 +15,7 @@ import type { Cidr } from "../../net/prefix.ts";
 import type { PoolHold } from "../pool-hold.ts";
 
 export interface MirrorOptions {
-  /** whereabouts reads and writes the entries too: then nothing that it needs is left out, and nothing it cannot read is written. */
+  /** whereabouts reads and writes the entries too: they have all that it needs, and nothing that it cannot read. */
   readonly coexistence?: boolean;
   /** Entries at most. 4,000 are 550 KB: a third of what etcd takes, and 0.4 s of the API server per write. */
   readonly entriesMax?: number;
@@ -65,7 +65,7 @@ export function planMirror(pool: IPPool, held: readonly PoolHold[], options: Mir
   return { changes: [...added, ...removed], foreign: foreign!, contested: contested!, unshown };
 }
 
-/** Whether entries are neither ours nor held: those that `planMirror` calls foreign. Without a look at our own, which are thousands. */
+/** Whether entries are neither ours nor held: `planMirror`'s foreign ones, without a look at our own thousands. */
 export function hasForeign(pool: IPPool, held: readonly PoolHold[]): boolean {
   const strange = Object.entries(pool.spec.allocations).filter(([, entry]) => !isOurs(entry));
   if (strange.length === 0) return false;
