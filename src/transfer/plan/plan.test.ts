@@ -415,7 +415,7 @@ const portrait = (objects: readonly AnyObject[]) =>
     )
     .sort();
 
-/** Networks of different or shared ranges in two namespaces, named or not, with entries and records that need not agree. */
+/** Networks of different or shared ranges in two namespaces, named or not; entries and records need not agree. */
 const cluster = fc
   .array(
     fc.record({

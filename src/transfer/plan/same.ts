@@ -1,6 +1,5 @@
-// Whether an object in the cluster is the one that was meant to be there. A server whose definition lacks one of our
-// fields prunes it, and a server adds metadata of its own: what is there must agree with what was meant, and may lack
-// what cannot be stored.
+// Whether an object in the cluster is the one that was meant. A server whose definition lacks one of our fields prunes
+// it, and a server adds metadata: the object must agree with what was meant, and may lack what cannot be stored.
 import { isDeepStrictEqual } from "node:util";
 
 import { isObject } from "../../cni/json.ts";

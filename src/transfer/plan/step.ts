@@ -1,7 +1,6 @@
-// A migration as a list of steps. Each is a value that says what is there before and after, so that it can be done
-// again after a crash at any point: what is done is recognised by the state of the cluster, never by a counter. The
-// order makes a crash harmless: a new object is there before the old one goes, and records before the pool that hands
-// out from them.
+// A migration as a list of steps. Each is a value that says what is there before and after, so that it can be repeated
+// after a crash at any point: the cluster's state, never a counter, says what is done. The order makes a crash
+// harmless: a new object is there before the old one goes, and records before the pool that hands out from them.
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import type { AddressObject } from "../record/record-object.ts";
 import type { DefinitionEdit } from "./definition-edit.ts";

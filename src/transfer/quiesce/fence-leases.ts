@@ -1,6 +1,6 @@
 // whereabouts' own leases, held as its leader election holds them: one for the cluster, one for every node slice.
-// Whoever honours them waits. Kept until released; after a crash they bind for an hour, or until the same migration
-// goes on.
+// Writers that honour them wait. Kept until released; after a crash they bind for an hour, or until the migration goes
+// on.
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { LeaseLock } from "../../kube/lease.ts";
 import { TransferError } from "../error.ts";

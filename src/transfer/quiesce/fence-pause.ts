@@ -1,5 +1,4 @@
-// The pause that our own daemons heed: `paused` in the ConfigMap holdfast-state. Only the migration that set it ends
-// it.
+// The pause that our daemons heed: `paused` in the ConfigMap holdfast-state. Only the migration that set it ends it.
 import { fetchState, readState, saveState, stateName } from "../../cluster/state.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";

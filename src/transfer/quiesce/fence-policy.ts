@@ -1,7 +1,6 @@
 // A ValidatingAdmissionPolicy that lets nobody but this migration write pools and records. It stays when the migration
-// is killed: what is half moved must not be handed out from by a writer that knows neither pause nor lease. Needs
-// Kubernetes 1.30. Whether it is in force is asked of the server itself, with a write that is denied to everybody, as a
-// dry run.
+// is killed: a writer that knows neither pause nor lease must not hand out from a half-moved pool. Needs Kubernetes
+// 1.30. The server itself says whether it is in force, by a write that is denied to everybody, as a dry run.
 import { ipPools } from "../../cluster/resources.ts";
 import { sleep } from "../../kube/clock.ts";
 import { whoAmI } from "../../kube/config/who-am-i.ts";

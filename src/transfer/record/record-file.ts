@@ -1,5 +1,5 @@
-// The record as a file: written beside, fsynced, renamed, and the folder fsynced too. After a power cut it is the old
-// one or the new one.
+// The record as a file: written beside, fsynced, renamed, folder fsynced. After a power cut it is the old or the new
+// one.
 import { open, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
