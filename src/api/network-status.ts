@@ -1,6 +1,5 @@
-// The annotation in which a multi-network plugin says what each interface of a pod got (multi-network standard,
-// section 5). Read leniently: it is written by others, and what cannot be read proves nothing. Promised: only addresses
-// that parse.
+// The annotation in which a multi-network plugin says what each interface of a pod got (multi-network standard, section
+// 5). Read leniently: others write it, and an unreadable one proves nothing. Promised: only addresses that parse.
 import type { Address } from "../net/address.ts";
 import { attempt } from "../net/coded-error.ts";
 import { tryAddress } from "./holds/address-name.ts";

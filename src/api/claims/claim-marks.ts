@@ -35,8 +35,7 @@ export const vmLabelName = "kubevirt.io/vm";
 export const persistenceLabelName = "allow-persistent-ips.k8s.cni.cncf.io";
 /**
  * Annotation: why the marks of a claim are changed by hand; it counts in the request that writes it anew. One that
- * begins with `delete` says why the claim is deleted under its VM. Both only of those with the right `override` on
- * ipamclaims.
+ * begins with `delete` says why the claim is deleted under its VM. Both need the right `override` on ipamclaims.
  */
 export const overrideAnnotation = `${holdfastGroup}/override`;
 /** Annotation of a namespace: how many claims it may have. */
@@ -102,9 +101,8 @@ export function nicOfIdentity(identity = ""): string {
 }
 
 /**
- * `<vm>.<network>`. Network names of KubeVirt have no dots, so the last dot parts the two, and no two pairs meet. What
- * the API server would not take as a name is made fit, and then carries a hash of both, so that still no two pairs
- * meet.
+ * `<vm>.<network>`. Network names of KubeVirt have no dots, so the last dot parts the two, and no two pairs meet. A
+ * name that the API server would refuse is made fit and gets a hash of both, so that still no two pairs meet.
  */
 export function claimName(vm: string, network: string): string {
   const plain = `${vm}.${network}`;

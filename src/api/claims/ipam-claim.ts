@@ -1,6 +1,6 @@
-// IPAMClaim (k8s.cni.cncf.io/v1alpha1): an address that outlives the pods which use it. The multi-network standard
-// v1.3, section 8, in the shape of v0.5.1 of its definition. The kind is the standard's, not ours: a cluster may have a
-// newer one, which is never replaced.
+// IPAMClaim (k8s.cni.cncf.io/v1alpha1): an address that outlives the pods which use it. Multi-network standard v1.3,
+// section 8, in the shape of v0.5.1 of its definition. The kind is the standard's: a newer one in a cluster is never
+// replaced.
 import { z } from "zod";
 
 import { conditions } from "../fields.ts";

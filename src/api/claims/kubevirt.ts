@@ -95,9 +95,9 @@ export interface NicElement {
 }
 
 /**
- * Which network of the VM the interface of a launcher pod is of: by the hash in its name; by position among the pod's
- * own elements of the same definition where names are ordinal (net1). Never by counting the VM's interfaces: absent
- * ones shift ordinals.
+ * Which network of the VM a launcher pod's interface is of: by the hash in its name; by position among the pod's own
+ * elements of the same definition where names are ordinal (net1). Never by counting the VM's: absent ones shift
+ * ordinals.
  */
 export function nicOf(interfaceName: string, elements: readonly NicElement[], namespace: string, spec: VmiSpec) {
   const networks = spec.networks ?? [];

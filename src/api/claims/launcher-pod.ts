@@ -1,6 +1,5 @@
 // Launcher pods of KubeVirt: which VMI one is of. Pure. The owner reference is sure. Labels and annotations are copied
-// from the VMI or written by KubeVirt: the annotation kubevirt.io/domain is the VMI's whole name, while labels with
-// names are cut.
+// from the VMI or written by KubeVirt: the annotation kubevirt.io/domain is the VMI's whole name; labels are cut.
 import type { OwnedObject } from "../metadata.ts";
 import * as kubevirt from "./kubevirt.ts";
 

@@ -1,6 +1,5 @@
 // What the object of a hold carries beside the fields of its kind, the same for both kinds (docs/decisions/0011):
-// labels that narrow a search, annotations for those who read it later. Names and contents decide; no mark ever does,
-// `cooling` aside.
+// labels to narrow a search, annotations for later readers. Names and contents decide; no mark does, except `cooling`.
 import type { Hold, HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import { type Owner, type OwnerKey, ownerKey } from "../../ipam/owner.ts";
 import { macLabelName } from "../claims/claim-marks.ts";

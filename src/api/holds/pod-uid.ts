@@ -12,8 +12,7 @@ export function isPodOf({ uid, annotations }: Pick<ReadMetadata, "uid" | "annota
 
 /**
  * A kubelet names the pods that it starts from files by a hash of the file; the API server's UIDs have dashes. Such a
- * pod may run long before its mirror is in the API, or without one (an admission that refuses it): that none is there
- * proves nothing.
+ * pod may run long before its mirror is in the API, or without one (admission refuses it): its absence proves nothing.
  */
 export function mayLackMirror(pod: { mirrorOf?: string | undefined } | undefined, { uid }: { uid: string }): boolean {
   return /^[0-9a-f]{32}$/.test(uid) && pod?.mirrorOf === undefined;

@@ -1,7 +1,6 @@
 // An OverlappingRangeIPReservation as a hold, and back. The name says the network and the address: the API server keeps
 // names unique, so nothing else may. Annotations only decide where an old IPv6 name has several meanings. What
-// whereabouts has no field for (the kind of owner, the UID of one that is no pod) stands in annotations; whereabouts
-// ignores them.
+// whereabouts has no field for (the kind of owner, a UID that is no pod's) is in annotations, which it ignores.
 import type { Hold } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { ObjectError } from "../error.ts";

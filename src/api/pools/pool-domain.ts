@@ -1,7 +1,6 @@
-// In which domain a pool is handed out of, for all its networks: what its annotation holdfast.io/domain says. Pure. The
-// records of a domain arbitrate (decision 0011). Two networks that use one pool, the one with enable_overlapping_ranges
-// and the other without, would have two arbiters, and an address could be given by both. So the first that uses the
-// pool marks it.
+// In which domain a pool is handed out of, for all its networks: its annotation holdfast.io/domain. Pure. The records
+// of a domain arbitrate (decision 0011). Two networks that use one pool, the one with enable_overlapping_ranges and the
+// other without, would have two arbiters: both could give an address. So the first that uses the pool marks it.
 import type { Domain } from "../../ipam/ledger.ts";
 import { attempt } from "../../net/coded-error.ts";
 import { ObjectError } from "../error.ts";

@@ -1,6 +1,6 @@
-// Whether a pool that was found by its name is the one that was meant. Names of different pools can be equal
-// (pool-name.ts); two networks that share a pool without knowing it would be one domain, or worse, two ranges under one
-// set of offsets.
+// Whether a pool that was found by its name is the one that was meant. Different pools can have equal names
+// (pool-name.ts); two networks that share one unknowingly would be one domain, or worse, two ranges under one set of
+// offsets.
 import { comparePrefixes } from "../../net/prefix.ts";
 import { ObjectError } from "../error.ts";
 import { networkAnnotation } from "../holds/hold-marks.ts";

@@ -5,8 +5,8 @@
 //   network           net              net-node      the first scheme of the proposal for named networks
 //
 // R is the range with ':' and '/' written as '-'. Not promised: that a name has one meaning. An IPv4 range at the end
-// is the range. But "a-b---64" is network "a" with b::/64, or a:b::/64 without a network; "a-b-R" is network "a" on node
-// "b", or network "a-b"; and in schemes that leave the range out, two ranges of one network meet. So whoever finds a
+// is the range. But "a-b---64" is network "a" with b::/64, or a:b::/64 without a network; "a-b-R" is network "a" on
+// node "b", or network "a-b"; and in schemes without the range, two ranges of one network meet. So code that finds a
 // pool by its name asks pool-identity.ts whether it is the one that was meant.
 import type { Address } from "../../net/address.ts";
 import { attempt } from "../../net/coded-error.ts";

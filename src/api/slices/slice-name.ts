@@ -1,5 +1,5 @@
-// Names around node slices: the NodeSlicePool of a network, and the Leases that whereabouts takes, and a tool to keep
-// it out.
+// Names around node slices: the NodeSlicePool of a network, and the Leases that whereabouts, or a tool to keep it out,
+// takes.
 import type { Prefix } from "../../net/prefix.ts";
 import { ObjectError } from "../error.ts";
 import { legalName } from "../name.ts";
