@@ -24,14 +24,11 @@ interface Run {
   readonly to: number;
 }
 
-/**
- * The slow oracle: one boolean for each address of some windows, which are in order and do not touch. It knows nothing
- * but its array, and compares addresses word by word.
- */
+/** The slow oracle: one boolean per address of ordered windows that do not touch; compares addresses word by word. */
 class Model {
   readonly addresses: readonly Address[];
   readonly inside: boolean[];
-  /** Index of a window's last address -> the address after it, which is never inside, or undefined at the end of a space. */
+  /** Index of a window's last address -> the address after it, never inside; undefined at the end of a space. */
   readonly #beyond = new Map<number, Address | undefined>();
 
   constructor(windows: readonly Window[]) {

@@ -35,7 +35,7 @@ interface Spelling {
   readonly sloppy: boolean;
 }
 
-/** One of the ways to write the groups: case, padding, any run of zero groups elided or none, hexadecimal or dotted tail. */
+/** A way to write the groups: case, padding, any run of zero groups elided or none, hexadecimal or dotted tail. */
 const spelling: fc.Arbitrary<Spelling> = fc
   .record({
     groups: anyGroups,
