@@ -1,5 +1,4 @@
-// What a process says while it runs. One line per fact: JSON for machines, text for a terminal. A line carries the objects it
-// is about (pod, network, pool) as fields, so that one can search for them.
+// A process's log: one line per fact, JSON or text for a terminal; objects (pod, network, pool) are searchable fields.
 //
 // Promised: logging never throws and never waits. Not promised: that a line survives a crash that follows at once.
 
