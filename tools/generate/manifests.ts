@@ -1,5 +1,5 @@
-// deploy/crds: one file per kind, and one for fair queuing. deploy/holdfast.yaml: those and everything that runs, to apply at once.
-// By themselves, since they are a choice: the multi-network standard's kind IPAMClaim, which the cluster may have already, and the webhooks.
+// deploy/crds: one file per kind, and one for fair queuing. deploy/holdfast.yaml: those and all that runs, to apply at
+// once. Apart, as a choice: the multi-network standard's IPAMClaim, which a cluster may have already, and the webhooks.
 import { stringify } from "yaml";
 
 import { definitionOf } from "../../src/api/definition.ts";

@@ -1,5 +1,5 @@
-// An image as one archive in two forms at once: an OCI image layout (containerd, podman, skopeo, crane), and beside it the
-// manifest.json of `docker save`, on the same blobs. The same entries always give the same bytes.
+// An image as one archive in two forms at once: an OCI image layout (containerd, podman, skopeo, crane), and beside it
+// the manifest.json of `docker save`, on the same blobs. The same entries always give the same bytes.
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 

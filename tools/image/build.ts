@@ -1,7 +1,7 @@
 // The image of daemon and controller, made from this checkout without docker: for the machine's own architecture.
 //
-// Promised: the same checkout on the same machine gives the same bytes. The Node in it is the one that the lock pins; its
-// libraries are this machine's, so build on the oldest Debian that you trust.
+// Promised: the same checkout on the same machine gives the same bytes. The Node in it is the one that the lock pins;
+// its libraries are this machine's, so build on the oldest Debian that you trust.
 import { join } from "node:path";
 
 import { imageName } from "../generate/deploy/installation.ts";

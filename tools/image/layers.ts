@@ -1,4 +1,4 @@
-// What stands in the image: Node with its libraries in one layer, ours in the next, so that a new release moves a few MB only.
+// The content of the image: Node with its libraries in one layer, ours in the next: a new release moves a few MB only.
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -65,7 +65,7 @@ export function appLayer({ root, packages, shims }: AppParts): TarEntry[] {
 
 const isSource = (path: string) => !path.endsWith(".test.ts") && !path.includes("/testing/");
 
-/** Of a package what can run, and its license. By the kind of file only: which folders a package needs is its own affair. */
+/** What can run of a package, and its license. By the kind of file only: which folders it needs is its own affair. */
 function isRunnable(path: string): boolean {
   if (/\/(LICENSE|LICENCE|COPYING|NOTICE)[^/]*$/i.test(path)) return true;
   return /\.(js|cjs|mjs|json|node|wasm)$/.test(path) && !/\/musl_\w+\//.test(path); // Node here is linked to glibc

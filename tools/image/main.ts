@@ -1,4 +1,4 @@
-// `npm run image [-- --out FILE] [-- --name NAME]`: the image as an archive for `ctr images import`, `docker load` or `podman load`.
+// `npm run image [-- --out FILE] [-- --name NAME]`: an archive for `ctr images import`, `docker load` or `podman load`.
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";

@@ -1,4 +1,4 @@
-// The packages that production code may import, from the lock file: what is not for development, for this machine's platform.
+// The packages that production code may import, from the lock file: not for development only, for this platform.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -14,7 +14,7 @@ export interface Platform {
   readonly cpu: string;
 }
 
-/** Paths below the checkout, as `node_modules/zod`. Node itself is a package of ours too, and left out: the image has it elsewhere. */
+/** Paths below the checkout, as `node_modules/zod`. Node, a package too, is left out: the image has it elsewhere. */
 export function productionPackages(root: string, { os, cpu }: Platform): string[] {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
     packages: Record<string, LockedPackage>;

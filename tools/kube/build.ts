@@ -1,8 +1,8 @@
 // Builds the real Kubernetes from the Go module proxy into the cache, once per version.
 //
-// Promised: a binary in the cache is whole (built under another name, then renamed); two builds never run at once on one
-// machine; nothing is done when everything is there. Not promised: that the source is still on the proxy years from now;
-// whoever keeps the Go module cache keeps the ability to build.
+// Promised: a binary in the cache is whole (built under another name, then renamed); two builds never run at once on
+// one machine; nothing is done when everything is there. Not promised: that the proxy still has the source years from
+// now; with the Go module cache one can still build.
 import { spawn } from "node:child_process";
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -38,10 +38,10 @@ export class KubeBuildError extends Error {
   }
 }
 
-/** How often a build that is still running says so: the API server takes 200 s on 2 cores, and silence looks like a hang. */
+/** How often a running build says so: the API server takes 200 s on 2 cores, and silence looks like a hang. */
 const heartbeatMs = 15_000;
 
-/** What Go says when it cannot fetch a module: no route, no name, refused, cut off, or forbidden by its own settings. */
+/** Go's words when it cannot fetch a module: no route, no name, refused, cut off, or forbidden by its own settings. */
 const unreachable =
   /dial tcp|no such host|connection refused|i\/o timeout|TLS handshake|proxyconnect|module lookup disabled|: EOF|\b(403|404|410|50\d) /;
 
@@ -77,7 +77,7 @@ async function buildAll(
   const module = options.module ?? moduleFolder;
   const go = (options.go ?? (() => findGo(goVersionOf(module))))();
   mkdirSync(folder, { recursive: true });
-  for (const file of readdirSync(folder)) if (file.endsWith(unfinished)) rmSync(join(folder, file)); // of a build that died
+  for (const file of readdirSync(folder)) if (file.endsWith(unfinished)) rmSync(join(folder, file)); // of a dead build
   log(`building Kubernetes ${kubernetes} with Go ${go.version} into ${folder} (once; about 6 minutes on 2 cores)`);
   const startedMs = Date.now();
   for (const [index, program] of missing.entries()) {

@@ -2,7 +2,7 @@
 //
 //   ${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-~/.cache}/holdfast}/kube/<version>-<architecture>-<hash>/bin
 //
-// The hash is of go.mod, go.sum and the build flags: whoever changes one of them gets a new folder, and an old checkout keeps its own.
+// The hash is of go.mod, go.sum and the build flags: a change makes a new folder, and an old checkout keeps its own.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";

@@ -1,5 +1,5 @@
-// Builds the Go program of tools/kube/client into the cache, once per state of its sources: an operator's libraries, as they are, for trying
-// API servers with. As with the rest of Kubernetes, Go fetches what it needs from the module proxy.
+// Builds the Go program of tools/kube/client into the cache, once per state of its sources: an operator's unchanged
+// libraries, to try API servers with. As for the rest of Kubernetes, Go fetches its modules from the proxy.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 // A lock between processes that the kernel gives back when its holder dies, however it dies.
 //
-// flock(1) holds it for as long as its stdin is open, and its stdin is a pipe from us: no pid to check, no stale file to remove.
+// flock(1) holds it while its stdin, a pipe from us, is open: no pid to check, no stale file to remove.
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";

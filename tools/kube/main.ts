@@ -1,4 +1,4 @@
-// Builds the real Kubernetes into the cache and prints where it is: `node tools/bootstrap/enter.mjs tools/kube/main.ts [NAME...]`.
+// Builds Kubernetes into the cache and prints where: `node tools/bootstrap/enter.mjs tools/kube/main.ts [NAME...]`.
 import { ensureKubeBinaries } from "./build.ts";
 import { type ProgramName, programs } from "./programs.ts";
 

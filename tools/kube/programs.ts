@@ -28,7 +28,7 @@ export const programs: readonly Program[] = [
 
 const stamp = (key: string, value: string) => `-X k8s.io/component-base/version.${key}=${value}`;
 
-/** The arguments of `go build` before the output and the package. Without the version flags kubectl and discovery report v0.0.0. */
+/** Arguments of `go build` before output and package. Without version flags kubectl and discovery report v0.0.0. */
 export function buildFlags(kubernetesVersion: string): string[] {
   const [major = "", minor = ""] = kubernetesVersion.replace(/^v/, "").split(".");
   const linker = [

@@ -12,7 +12,7 @@ export interface Folder {
 
 const features = ["net", "ipam", "api", "kube"] as const;
 
-/** Key: the folder's name below src/. A folder that does not exist yet is listed, so that its place is settled before it is built. */
+/** Key: the folder's name below src/. A folder is listed before it exists, so that its place is settled first. */
 export const folders: Readonly<Record<string, Folder>> = {
   net: { about: "addresses, prefixes, ranges, MACs, interval sets", imports: [], pure: true },
   ipam: {

@@ -1,4 +1,4 @@
-// The oxlint plugin of this repository: `holdfast/import-directions`, `holdfast/header-first`, `holdfast/comment-width`.
+// The oxlint plugin of this repository, `holdfast/`: import-directions, header-first, comment-width.
 import { relative, sep } from "node:path";
 
 import { judge } from "./directions.ts";
@@ -62,7 +62,7 @@ const headerFirst = {
 
 const commentColumns = 120;
 
-/** The formatter breaks code at 120 columns and leaves comments alone. A word that fits no line (a URL) may be longer. */
+/** The formatter breaks code at 120 columns and leaves comments alone. A word that fits no line (a URL) may stay. */
 const commentWidth = {
   create(context: CommentContext) {
     const { sourceCode } = context;

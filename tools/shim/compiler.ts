@@ -1,7 +1,7 @@
 // scriptc, the compiler from TypeScript to a native executable: one exact version, installed by npm into the cache.
 //
-// It is no entry of package.json: the registry lacks its packages for some platforms, so a lock file with it would be one that
-// `npm ci` refuses everywhere (docs/shim.md).
+// It is no entry of package.json: the registry lacks its packages for some platforms, and `npm ci` would refuse a lock
+// file with it everywhere (docs/shim.md).
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,4 +1,4 @@
-// The build: once, whole, by one process at a time; and what is said where it cannot be. The native one is built for real in test/shim.
+// The build: once, whole, by one process at a time; and its message where it cannot be. test/shim builds for real.
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,

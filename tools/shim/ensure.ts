@@ -1,7 +1,7 @@
 // The built shim in the cache, made when it is not there: for `holdfast cni install`, the tests and the benchmarks.
 //
-// Promised: the file is whole, executable and has answered VERSION once on this machine; the same sources give the same file;
-// two builds never run at once. Not promised: that a fallback runs where the Node of its first line is not.
+// Promised: the file is whole, executable and has answered VERSION once on this machine; the same sources give the same
+// file; two builds never run at once. Not promised: that a fallback runs where the Node of its first line is not.
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -27,7 +27,7 @@ export interface EnsureOptions {
   readonly signal?: AbortSignal;
 }
 
-/** For the hook of a test that needs it: seconds as a rule, but the first on a machine fetches 300 MB, a minute at 5 MB/s. */
+/** For the hook of a test that needs it: mostly seconds, but a machine's first fetches 300 MB, a minute at 5 MB/s. */
 export const coldBuildTimeoutMs = 10 * 60_000;
 
 export async function ensureShim({

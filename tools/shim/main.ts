@@ -1,4 +1,4 @@
-// Builds the shim into the cache and prints where it is: `node tools/bootstrap/enter.mjs tools/shim/main.ts [native|fallback]`.
+// Builds the shim into the cache, prints where: `node tools/bootstrap/enter.mjs tools/shim/main.ts [native|fallback]`.
 import { ensureShim } from "./ensure.ts";
 
 const chosen = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// The native shim: scriptc makes an object of the TypeScript, Debian's clang links it, statically where the C library allows it.
+// The native shim: scriptc compiles the TypeScript to an object, Debian's clang links it, statically if libc allows it.
 //
 // A static executable runs on every Linux of its architecture, whatever C library the host has or has not.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What the shim is made from, and the key under which a build of it is kept: whoever changes a source gets a new folder.
+// The sources of the shim, and the key under which a build is kept: a changed source gets a new folder.
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
-// Which test files a change can have broken: those that import a changed file, at any distance, or start a program that does.
+// Which test files a change can break: those that import a changed file, at any distance, or start a program that does.
 //
-// Promised: more rather than fewer. A file that no source imports (a manifest, a lock file) counts for every source in its folder and for those that
-// name its top folder; where there are none, for everything. Not promised: that what a test reads by a computed name is known.
+// Promised: more rather than fewer. A file that no source imports (a manifest, a lock file) counts for every source in
+// its folder and those that name its top folder, else for everything. Not promised: files read by computed names.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
@@ -34,7 +34,7 @@ export function graphOf(root: string, tests: readonly string[]): Graph {
   return graph;
 }
 
-/** What it imports, but for types alone; and programs: our own as a person starts it, files that it names by their URL. */
+/** The file's imports, but for types alone; and programs: our own as a person starts it, files named by their URL. */
 function reachedFrom(file: string, text: string): string[] {
   const names = [
     ...text.matchAll(/^(?:import|export)\b(?! type\b)[^;"]*?\bfrom "(\.[^"]+)"/gm),

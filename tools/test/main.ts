@@ -4,7 +4,7 @@
 //   npm run test:full                   all of it: every seed, kill and pair of servers
 //   npm test -- src/net                 the files whose path contains src/net
 //   npm test -- src/net -t "RFC 5952"   and only the tests whose name matches
-//   npm test -- --changed               what the changes since main, or since HEAD on main itself, can have broken; --changed=COMMIT since that
+//   npm test -- --changed               what changes since main (on main: HEAD; --changed=COMMIT) can have broken
 //   npm test -- --suite=unit,embedded   only these suites
 //   npm test -- --list                  runs nothing; names each test file and its suite
 import { globSync, readFileSync } from "node:fs";
@@ -69,7 +69,7 @@ if (own.has("changed") && chosen.size === 0) {
 
 const startedMs = Date.now();
 const skips: Skip[] = [];
-/** Each lane one group after the other, the lanes at once: what runs on nodes waits for pods most of the time. Both end at about the same time. */
+/** Lanes run at once, each group by group: suites on nodes mostly wait for pods. Both end at about the same time. */
 const lanes: readonly (readonly Suite["at"][])[] = [
   ["together", "crowd", "few"],
   ["nodes", "late"],
@@ -102,7 +102,7 @@ for (const word of words) log(word);
 console.log(closingLine(totals, skips));
 process.exit(exitCode);
 
-/** What a suite needs is brought in when its turn comes: those that need nothing run while Kubernetes is built for the others. */
+/** A suite's needs are brought in at its turn: suites without needs run while Kubernetes is built for the others. */
 async function runLane(groups: readonly Suite["at"][]): Promise<Totals> {
   let ran = nothing;
   for (const at of groups) {
@@ -128,8 +128,7 @@ function changedTests(): string[] {
 }
 
 /**
- * Paths choose files, as the shell completes them too (`./src/net/`, or from the root of the disk); some flags are our own; everything else is
- * vitest's. `-t NAME` is a flag with a value.
+ * Paths choose files (`./src/net/` and absolute ones too); some flags are ours, the rest vitest's. `-t NAME` is one.
  */
 function parse(args: readonly string[]): { paths: string[]; flags: string[]; own: Map<string, string> } {
   const given = { paths: [] as string[], flags: [] as string[], own: new Map<string, string>() };

@@ -1,5 +1,5 @@
-// Where tests keep their files: in memory, where the machine has enough of it. Everything is written and synced as ever; only the disk below is left out,
-// whose syncs were a third of the processor time of the embedded stories.
+// Where tests keep their files: in memory, if the machine has enough. Everything is written and synced as ever, but not
+// to a disk: its syncs were a third of the processor time of the embedded stories.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { freemem } from "node:os";
@@ -7,10 +7,10 @@ import { join } from "node:path";
 
 const memory = "/dev/shm";
 const prefix = "holdfast-test-";
-/** Two sets of three nodes with their images and pods were seen to take less than 2 GiB, etcd's files some hundred MiB. */
+/** Two sets of three nodes with images and pods were seen to take less than 2 GiB, etcd's files some hundred MiB. */
 const enoughBytes = 6 * 2 ** 30;
 
-/** A new folder in memory, named by this process; undefined: the machine's own folder for such files serves. What killed runs left there goes. */
+/** A new folder in memory, named by this process; undefined: the usual one serves. Leftovers of killed runs go. */
 export function scratchFolder(parent = memory, isEnough = hasRoom): string | undefined {
   const folder = join(parent, `${prefix}${process.pid}`);
   try {

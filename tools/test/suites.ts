@@ -1,5 +1,5 @@
-// Every suite that `npm test` runs, and what it needs of the machine. A file's name says which it belongs to: NAME.SUITE.test.ts below test/,
-// with .full before .test.ts where only `npm run test:full` runs it, plain NAME.test.ts beside its source.
+// Every suite that `npm test` runs, and what it needs of the machine. A file's name says its suite: NAME.SUITE.test.ts
+// below test/, with .full before .test.ts where only `npm run test:full` runs it, plain NAME.test.ts beside its source.
 import { labDebianPackages } from "../../test/lab/requirements.ts";
 import type { ProgramName } from "../kube/programs.ts";
 
@@ -15,9 +15,9 @@ export interface Suite {
   /** Real Kubernetes programs, built from source once per version. */
   readonly kube?: readonly ProgramName[];
   /**
-   * How many of its files run at once. `together`: as many as there are cores. `crowd`: six, since they mostly wait and start few processes.
-   * `few`: three, since each starts programs that load the machine. Beside all these, `nodes`: two, since they load it with nodes and pods; and then
-   * `late`: two.
+   * How many of its files run at once. `together`: as many as there are cores. `crowd`: six, since they mostly wait and
+   * start few processes. `few`: three, since each starts programs that load the machine. Beside all these, `nodes`:
+   * two, since they load it with nodes and pods; and then `late`: two.
    */
   readonly at: "together" | "crowd" | "few" | "nodes" | "late";
   /** A required suite that is skipped makes CI fail. */

@@ -13,7 +13,7 @@ export interface Totals {
   readonly skipped: number;
   /** The runner failed in a way that no test shows: a file that does not load, a worker that died. */
   readonly crashed: boolean;
-  /** Each failed test and each file that did not load, with the first line of the reason: said again at the end, where a log's tail has it. */
+  /** Failed tests and files that did not load, each with its reason's first line: repeated last, for a log's tail. */
   readonly failures: readonly string[];
   /** Path below the checkout -> milliseconds that it took. */
   readonly timesMs: ReadonlyMap<string, number>;

@@ -1,5 +1,5 @@
-// How long each test file took when it ran last. The slow ones begin first: a story of four minutes in a file of four lines would else be the last to
-// begin, and the machine idle beside it.
+// How long each test file took last time. Slow ones begin first: else a story of four minutes in a file of four lines
+// would begin last, and the machine idle beside it.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 

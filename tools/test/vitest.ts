@@ -9,10 +9,10 @@ import type { WriteStream } from "node:tty";
 
 import { tally, type Totals } from "./tally.ts";
 
-/** Ctrl-C reaches vitest by itself, as one of the terminal's group; the others are sent to one process and passed on. */
+/** Ctrl-C reaches vitest by itself, in the terminal's group; the others reach one process and are passed on. */
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** `inherit`: the terminal is its own. `lines`: others write to it at the same time, so only whole lines are passed on. */
+/** `inherit`: the terminal is its own. `lines`: others write there at the same time, so only whole lines pass. */
 type Output = "inherit" | "lines";
 
 export async function runVitest(

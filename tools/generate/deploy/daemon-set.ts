@@ -42,7 +42,7 @@ export function daemonSet(image: string): object {
     metadata: { name: nodeName, namespace: systemNamespace, labels: labelsOf(nodeName) },
     spec: {
       selector: { matchLabels: selectorOf(nodeName) },
-      // The plugin says "try again later" while its daemon is away, and the kubelet does; a DEL it keeps in the state folder.
+      // While its daemon is away the plugin says "try again later", and the kubelet does; it keeps a DEL on the disk.
       updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "10%" } },
       template: { metadata: { labels: labelsOf(nodeName) }, spec: podSpec(image) },
     },

@@ -1,14 +1,14 @@
-// What RBAC cannot say of Leases: a node's account writes the Lease of its own node and no other, the controller's its own and those of
-// nodes. Without it a taken node could end the leadership of every controller that has its Lease in the system namespace.
+// What RBAC cannot say of Leases: a node's account writes its own node's Lease only, the controller's its own and those
+// of nodes. Without it a taken node could end the leadership of every controller with a Lease in the system namespace.
 //
-// A token says its node since Kubernetes 1.32 (and is then believed); before, any node's Lease may be written by any node.
+// A token says its node since Kubernetes 1.32 (and is believed); before, any node may write the Lease of any node.
 import { controllerName, labelsOf, nodeName, systemNamespace } from "./place.ts";
 
 const name = "holdfast-leases";
 const prefix = "holdfast-node-";
 const accountOf = (account: string) => `system:serviceaccount:${systemNamespace}:${account}`;
 const nodeClaim = "authentication.kubernetes.io/node-name";
-/** A longer node's name is cut, with a hash at its end (src/api/slices/node-lease.ts): then only the beginning is compared. */
+/** A longer node's name ends in a hash (src/api/slices/node-lease.ts): then only the beginning is compared. */
 const longestWhole = 253 - prefix.length;
 
 export function leasePolicyObjects(): object[] {

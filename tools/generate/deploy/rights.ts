@@ -1,8 +1,7 @@
-// What daemon and controller may ask of the API server, each with the reason. test/deploy/rights.real.test.ts asks the real server
-// whether that is all.
+// What daemon and controller may ask of the API server, and why; test/deploy/rights.real.test.ts asks if that is all.
 //
-// Kept out on purpose: Secrets (but for the one of the webhooks, where those are installed), writes to pods and nodes, and any ConfigMap outside the system namespace. A daemon's token
-// is on every node, so a taken node must not become a taken cluster.
+// Kept out on purpose: Secrets (but the one of the webhooks, if installed), writes to pods and nodes, and any ConfigMap
+// outside the system namespace. A daemon's token is on every node: a taken node must not become a taken cluster.
 import { configurationName, webhookServiceName } from "../../../src/claims/webhook/configuration.ts";
 import { controllerName, labelsOf, nodeName, systemNamespace } from "./place.ts";
 
@@ -26,23 +25,23 @@ const rule = (group: string, resources: readonly string[], verbs: readonly strin
 });
 
 /**
- * A node's Lease (docs/decisions/0013), and whereabouts' own, which says when it was last at work. RBAC knows neither prefixes nor "its
- * own": a name that differs per node cannot be written here, and a create has no name at all. So both may speak of every Lease of the
- * system namespace. What a node may write is narrowed by the policy in lease-policy.ts.
+ * A node's Lease (docs/decisions/0013), and whereabouts' own, which says when it was last at work. RBAC knows neither
+ * prefixes nor "its own": a name that differs per node cannot be written here, and a create has no name at all. So both
+ * may write every Lease of the system namespace; the policy in lease-policy.ts narrows what a node may write.
  */
 const leases = (verbs: readonly string[]) => rule("coordination.k8s.io", ["leases"], verbs);
 
 /** Cluster-wide: pods and, with `pool_namespace: nad`, pools live in every namespace. */
 const nodeRules: readonly Rule[] = [
-  rule("", ["pods"], ["get", "list", "watch"]), // its own node's, by field selector; one that the watch does not have yet
+  rule("", ["pods"], ["get", "list", "watch"]), // its own node's, by field selector; a pod before the watch has it
   rule("", ["namespaces"], ["get"]), // the quota in a namespace's annotation
   rule("", ["nodes"], ["list"]), // how many there are: the more, the wider it spreads its tries
   rule("", ["events"], ["create", "patch"]), // on the pod
-  rule(pools, ["ippools"], ["get", "list", "create", "patch"]), // found or made at first use; adopted; entries in coexistence
+  rule(pools, ["ippools"], ["get", "list", "create", "patch"]), // found or made at first use; adopted; coexistence
   rule(pools, ["overlappingrangeipreservations"], ["get", "list", ...everyWrite]), // the hold of an address
   rule(ours, ["holds"], ["get", "list", ...everyWrite]), // the same, where ranges may overlap
   rule(pools, ["nodeslicepools"], ["get"]), // whose a slice is whose object was deleted by a hand
-  rule(claims, ["ipamclaims"], ["get", "list", "watch"]), // which claim an interface goes by, and when it comes; it makes none
+  rule(claims, ["ipamclaims"], ["get", "list", "watch"]), // the claim of an interface, and when it comes; it makes none
   rule(claims, ["ipamclaims/status"], ["patch"]), // the addresses, once they are held
   rule(kubevirt, ["virtualmachines", "virtualmachineinstances"], ["get"]), // whose a launcher pod is, and which NIC
 ];
@@ -58,22 +57,22 @@ const nodeSystemRules: readonly Rule[] = [
 const controllerRules: readonly Rule[] = [
   rule("", ["pods", "nodes"], ["get", "list", "watch"]), // who is gone; re-read before anything is freed
   rule("apps", ["statefulsets"], ["get", "list", "watch"]), // holds that outlive their pod
-  rule("apps", ["daemonsets", "deployments"], ["list"]), // does whereabouts run, in the namespaces of --whereabouts-namespaces
+  rule("apps", ["daemonsets", "deployments"], ["list"]), // does whereabouts run, in --whereabouts-namespaces
   rule("", ["events"], ["create", "patch"]),
   rule("", ["namespaces"], ["get", "list", "watch"]), // the quota of claims in its annotation; is it being deleted
   rule(claims, ["network-attachment-definitions"], ["get", "list", "watch"]), // which pools are in use, and how
   rule(claims, ["ipamclaims"], ["get", "list", "watch", ...everyWrite]), // made, marked and finished for VMs
   rule(claims, ["ipamclaims/status"], ["update", "patch"]),
-  rule(kubevirt, ["virtualmachines", "virtualmachineinstances"], ["get", "list", "watch"]), // whose claims are due, and over
+  rule(kubevirt, ["virtualmachines", "virtualmachineinstances"], ["get", "list", "watch"]), // claims due, or over
   // a claim's reference to its VM blocks the VM's end; clusters that check who may say so (OpenShift) ask for this
   rule(kubevirt, ["virtualmachines/finalizers", "virtualmachineinstances/finalizers"], ["update"]),
-  rule("admissionregistration.k8s.io", ["mutatingwebhookconfigurations"], ["list"]), // is kubevirt/ipam-extensions here too
+  rule("admissionregistration.k8s.io", ["mutatingwebhookconfigurations"], ["list"]), // is kubevirt/ipam-extensions here
   rule(kubevirt, ["kubevirts"], ["list", "watch"]), // the feature gate, with --persistent-ips=kubevirt
   rule(pools, ["ippools"], ["get", "list", "watch", "create", "patch", "delete"]), // the mirror; slices of nodes
   rule(pools, ["ippools/status"], ["patch"]), // totals
-  rule(pools, ["nodeslicepools"], ["get", "list", "watch", "create", "update", "delete"]), // ranges that are cut into slices
+  rule(pools, ["nodeslicepools"], ["get", "list", "watch", "create", "update", "delete"]), // sliced ranges
   rule(pools, ["nodeslicepools/status"], ["update"]), // who has which slice, under the definition of whereabouts' fork
-  rule(pools, ["overlappingrangeipreservations"], ["get", "list", "watch", ...everyWrite]), // collection, cooling, adoption
+  rule(pools, ["overlappingrangeipreservations"], ["get", "list", "watch", ...everyWrite]), // leaks, cooldown, adoption
   rule(ours, ["holds"], ["get", "list", "watch", ...everyWrite]),
 ];
 
@@ -83,9 +82,9 @@ const controllerSystemRules: readonly Rule[] = [
   { ...leases(["update"]), resourceNames: [controllerName] }, // who leads
 ];
 
-/** What the webhooks need beside (deploy/webhooks.yaml): the one Secret, which is shipped empty, and the two configurations. */
+/** What the webhooks need beside (deploy/webhooks.yaml): the one Secret, shipped empty, and the two configurations. */
 const webhookSystemRules: readonly Rule[] = [
-  { ...rule("", ["secrets"], ["get", "update"]), resourceNames: [webhookServiceName] }, // the certificate, shared by replicas
+  { ...rule("", ["secrets"], ["get", "update"]), resourceNames: [webhookServiceName] }, // the replicas' certificate
 ];
 
 const webhookRules: readonly Rule[] = [
@@ -100,7 +99,7 @@ const webhookRules: readonly Rule[] = [
   rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]), // may somebody `override` what protects a claim
 ];
 
-/** What pools outside the system namespace need beside (`pool_namespace: nad`, a whereabouts elsewhere): bound by hand where they are (docs/install.md). */
+/** For pools outside the system namespace (`nad`, a whereabouts elsewhere): bound by hand there (docs/install.md). */
 const poolNamespaceRules: readonly Rule[] = [
   rule("", ["configmaps"], ["get", "list", "create", "update", "delete"]),
   { ...leases(["get"]), resourceNames: ["whereabouts"] }, // has it handed out lately

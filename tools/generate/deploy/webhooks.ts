@@ -1,5 +1,5 @@
-// deploy/webhooks.yaml: the optional webhooks. Rights, an empty Secret for the certificate, a Service in front of the controllers, and the two
-// configurations. To be of use the controllers run with --webhook-port (docs/install.md).
+// deploy/webhooks.yaml: the optional webhooks. Rights, an empty Secret for the certificate, a Service in front of the
+// controllers, and the two configurations. The controllers serve them with --webhook-port (docs/install.md).
 import {
   mutatingConfiguration,
   validatingConfiguration,
