@@ -1,4 +1,4 @@
-// The embedded API against kube-apiserver + etcd: durable creates a second (16 writers), a list of 10,000, the latency of a watch.
+// The embedded API against kube-apiserver + etcd: durable creates a second (16 writers), a list of 10,000, watch delay
 import { measureCreates, measureList, measureWatch } from "./apiserver/measures.ts";
 import type { Measures } from "./apiserver/measures.ts";
 import { startEmbedded, startReal } from "./apiserver/servers.ts";

@@ -1,13 +1,15 @@
-// Persistent addresses of VMs: 1,000 VMs made, stopped, started, migrated, with claims and without; 10,000 claims and a controller that starts anew
+// Persistent addresses of VMs: 1,000 VMs through their lives, with claims and without; a restart with 10,000 claims
 //
-//   npm run bench -- claims [--vms 1000] [--count 100] [--claims 10000] [--nodes 8] [--at-once 64] [--restarts 3] [--no-fsync]
+//   npm run bench -- claims [--vms 1000] [--count 100] [--claims 10000] [--nodes 8] [--at-once 64] [--restarts 3]
+//                           [--no-fsync]
 //
-// The real API server and etcd, the real controller (a process), the daemon's own code for each node (two processes), and a load that plays
-// KubeVirt, the kubelet and Multus: VM, VMI, launcher pods, CNI calls. Networks that are alike but for `allowPersistentIPs`: the peer of a VM with a
-// claim is the very same VM on the other one; beside them the same with ordinary pods. First --count of each one at a time, in turn; then --vms of
-// each, --at-once at once, phase by phase; at the end VMs that are stopped fill up to --claims, and the controller is started anew --restarts times:
-// there, among all those VMs and pods, and in a cluster that has the --claims VMs and nothing else.
-// No claim is there before its VM. One address that is not held by its VM's claim, is another at a later start, or is given to two, ends the benchmark.
+// The real API server and etcd, the real controller (a process), the daemon's own code for each node (two processes),
+// and a load that plays KubeVirt, the kubelet and Multus: VM, VMI, launcher pods, CNI calls. Networks differ in
+// `allowPersistentIPs` only: the peer of a VM with a claim is the very same VM on the other one; beside them the same
+// with ordinary pods. First --count of each one at a time, in turn; then --vms of each, --at-once at once, phase by
+// phase; at the end stopped VMs fill up to --claims, and the controller is started anew --restarts times: there, among
+// all those VMs and pods, and in a cluster that has only the --claims VMs. No claim is there before its VM. An address
+// that its VM's claim does not hold, that differs at a later start, or that two have, ends the benchmark.
 // kubevirt/ipam-extensions runs where PEER_IPAM_EXTENSIONS names it; OVN-Kubernetes cannot be installed here.
 import { parseArgs } from "node:util";
 

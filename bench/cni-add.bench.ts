@@ -1,12 +1,12 @@
-// CNI ADD and DEL one at a time, exec to exit: holdfast against host-local, and whereabouts where PEER_WHEREABOUTS names it
+// CNI ADD and DEL one at a time, exec to exit: holdfast, host-local, and whereabouts where PEER_WHEREABOUTS names it
 //
 //   npm run bench -- cni-add [--count 300] [--no-fsync] [--no-controller]
 //
-// The native shim, the real daemon and the leader, each a process with its own service account, on kube-apiserver with an etcd that
-// waits for the disk. The pool exists, every contestant is warm, and they call in turn. `daemon` is the same frame on the
-// daemon's socket without a process, and `processStart` is /bin/true, executed in the same way: what the shim adds is the
-// difference of the medians, and `shimOwnMs` is what is left of it without the start of a process. `bareWrite` is the one write
-// of an ADD with nothing around it.
+// The native shim, the real daemon and the leader, each a process with its own service account, on kube-apiserver with
+// an etcd that waits for the disk. The pool exists, every contestant is warm, and they call in turn. `daemon` is the
+// same frame on the daemon's socket without a process, and `processStart` is /bin/true, executed in the same way: the
+// shim adds the difference of the medians, and `shimOwnMs` is the rest of it without the start of a process.
+// `bareWrite` is the one write of an ADD alone.
 import { parseArgs } from "node:util";
 
 import { bareWrites } from "./cni/bare-write.ts";

@@ -1,10 +1,10 @@
-// CNI ADD by many at once: 64 on one node; 600 on three; 100 and 1,000 daemons; 1,000 pods with 1 and 10 networks over 20 daemons
+// CNI ADD by many at once: 64 on a node, 600 on three; 100 and 1,000 daemons; 1,000 pods x 1 and 10 networks on 20
 //
 //   npm run bench -- cni-burst [--only node,three,fleet,rollout] [--fleets 100,1000] [--no-fsync]
 //
-// On one node: 256 calls, 64 at once, exec to exit, in three rounds; the median round counts. Fleets: the daemon's code, many in this process, each with its own
-// connections and a token of the service account bound to its own pod, without shim and socket; every answer is compared
-// with the API server's objects, and a single duplicate ends the benchmark.
+// On one node: 256 calls, 64 at once, exec to exit, in three rounds; the median round counts. Fleets: the daemon's
+// code, many in this process, each with its own connections and a token of the service account bound to its own pod,
+// without shim and socket; every answer is compared with the API server's objects: one duplicate ends the benchmark.
 import { parseArgs } from "node:util";
 
 import { burstOnFleet, fillByThree, rollOut } from "./cni/burst-fleet.ts";

@@ -1,10 +1,10 @@
-// CNI ADD with 0, 1,000 and 8,000 addresses held in its range, exec to exit: flat for holdfast; host-local and whereabouts beside it
+// CNI ADD with 0, 1,000 and 8,000 addresses held in its range, exec to exit; beside host-local and whereabouts
 //
 //   npm run bench -- cni-fill [--count 100] [--fills 0,1000,8000] [--no-fsync]
 //
-// Each fill is a network of its own, held from the lowest address on by pods of other nodes, and a daemon that has just started.
-// Its first ADD, when it knows nothing of the network yet, is told apart from those that follow. host-local's folder and
-// whereabouts' pool (a binary given as PEER_WHEREABOUTS) hold as many.
+// Each fill is a network of its own, held from the lowest address on by pods of other nodes, and a daemon that has just
+// started. Its first ADD, when it knows nothing of the network yet, is told apart from those that follow. host-local's
+// folder and whereabouts' pool (a binary given as PEER_WHEREABOUTS) hold as many.
 import { parseArgs } from "node:util";
 
 import type { BenchPod } from "./cni/attachment.ts";

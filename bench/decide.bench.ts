@@ -1,7 +1,7 @@
-// ns per decision, memory of a /8, rebuild of a million: the allocation core against a per-address map with a linear scan
+// ns per decision, memory of a /8, rebuild of a million: the allocation core against a map per address and linear scan
 //
-// The peer does what whereabouts and Harvester's controller do: a map from address text to owner, and a walk from the first
-// address that asks the map and every excluded block. It is spared building that map for every request, which they do.
+// The peer does as whereabouts and Harvester's controller: a map from address text to owner, and a walk from the first
+// address that asks the map and every excluded block. It need not build that map for every request, as they do.
 import { randomUUID } from "node:crypto";
 
 import { decide } from "../src/ipam/decide.ts";
@@ -17,7 +17,7 @@ import { bytesInUse, close, nanosPerCall, nanosPerSlowCall } from "./measure.ts"
 const goals = { decisionNs: 2000, bytesOfEight: 8 * 2 ** 20, rebuildMs: 1000 };
 const fills = [0.01, 0.5, 0.99, 0.999];
 const prefixes = ["10.0.0.0/24", "10.0.0.0/16", "10.0.0.0/8", "fd00::/64"];
-/** Held addresses at most; what a fill wants beyond is excluded, in blocks, because 16 million owners are no pool anyone has. */
+/** Held addresses at most; a fill beyond that is excluded blocks, because no pool has 16 million owners. */
 const heldMax = 1_000_000;
 const excludedBlocks = 10_000;
 
@@ -33,7 +33,7 @@ interface Filled {
   readonly excludes: readonly Interval[];
 }
 
-/** From the bottom: first the excluded blocks, then the held addresses, so that the lowest free one lies behind them all. */
+/** From the bottom: the excluded blocks, then the held addresses, so that the lowest free one lies behind them all. */
 function fill(prefix: Prefix, part: number): Filled {
   // A /64 is never full: its fill is that of its first 2^20 addresses.
   const span = 2 ** Math.min(prefix.hostBits, prefix.family === 6 ? 20 : 24);

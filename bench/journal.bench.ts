@@ -1,7 +1,7 @@
-// takes/s of a node's journal with 1, 64 and 1,000 waiting, and a restart with 1,000,000 holds, against an fsync for each take
+// takes/s of a node's journal with 1, 64 and 1,000 waiting, a restart with 1,000,000 holds; against an fsync per take
 //
-// The peer writes the same lines to the same disk, and each take waits for an fdatasync of its own: what a journal without group commit does.
-// Beside it, node:sqlite with the same lines, in this thread and in one of its own (docs/decisions/0017): speed, and how long the event loop stood still.
+// The peer writes the same lines to the same disk, with an fdatasync per take: a journal without group commit. Beside
+// it, node:sqlite with the same lines, in this thread or its own (docs/decisions/0017): speed, and event loop stalls.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

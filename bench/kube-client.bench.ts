@@ -1,11 +1,11 @@
-// Kubernetes client: creates/s, p50/p99 at 16 writers, informer sync time and memory; ours against @kubernetes/client-node, on a real kube-apiserver
+// Kubernetes client: creates/s, p50/p99 at 16 writers, informer sync time and memory, against @kubernetes/client-node
 //
 //   npm run bench -- kube-client [--objects 50000] [--creates 1000] [--writers 16] [--rounds 5]
 //
-// Each measurement is a process of its own, ours and the peer's in turn, so that neither pays for the other. Creates are the median of the
-// rounds; the ratio is the median of each round's own, because a neighbour who takes the machine takes it from both.
-// Both run with a young generation of 4 MB: V8 grows it to 128 MB while a list is read and never gives it back, which would hide what the clients need.
-// The memory that counts is the most a process ever took: a container's limit must allow for it.
+// Each measurement is a process of its own, ours and the peer's in turn, so that neither pays for the other. Creates
+// are the median of the rounds; the ratio is the median of each round's own, because a neighbour takes the machine from
+// both. Both run with a young generation of 4 MB: V8 grows it to 128 MB while a list is read and never gives it back,
+// which would hide the clients' need. The memory that counts is a process' peak: a container's limit must allow for it.
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 
@@ -29,7 +29,7 @@ const log = (line: string) => console.error(`kube-client: ${line}`);
 if (values.child === undefined) await onCluster(orchestrate);
 else await measure(values.child, values.measure ?? "");
 
-/** On the cluster that KUBECONFIG names; without one, on a control plane of its own: etcd and the real kube-apiserver. */
+/** On the cluster that KUBECONFIG names, else on its own control plane: etcd and the real kube-apiserver. */
 async function onCluster(run: () => Promise<void>): Promise<void> {
   if (process.env["KUBECONFIG"] !== undefined) return run();
   const { cluster } = await import("../test/lab/start.ts");

@@ -1,11 +1,11 @@
-// ADD from a node's slice, shim to result: one at a time and 64 at once, API server up and stopped; host-local and whereabouts beside it
+// ADD from a node's slice, shim to result: single and 64 at once, API server up and stopped; two peers beside it
 //
 //   npm run bench -- slice-add [--count 300] [--no-fsync]
 //
-// The native shim, the real daemon with its journal on the disk, and the leader, each a process, on kube-apiserver and etcd. Contestants
-// call in turn. Then the API server is killed, and the same is measured again; what the last round took stays held, and when the API
-// server is back it must be in the slice's object, in the journal and nowhere twice. whereabouts runs with node_slice_size where
-// PEER_WHEREABOUTS names it, and needs the API server: while that is stopped it is asked once, for the record.
+// The native shim, the real daemon with its journal on the disk, and the leader, each a process, on kube-apiserver and
+// etcd. Contestants call in turn. Then the API server is killed, and the same is measured again; the last round's
+// addresses stay held: with the API server back they must be in the slice's object, in the journal and nowhere twice.
+// Peers: host-local; whereabouts with node_slice_size (PEER_WHEREABOUTS names it), asked once while the server is down.
 import { parseArgs } from "node:util";
 
 import { until } from "../test/lab/wait.ts";

@@ -1,11 +1,13 @@
-// Node slices as the cluster grows: 100 to 5,000 daemons x 10 networks x 1 pod, from the definitions to ten addresses on every pod
+// Node slices as the cluster grows: 100 to 5,000 daemons x 10 networks x 1 pod, from definitions to ten addresses a pod
 //
-//   npm run bench -- slice-scale [--sizes 100,256,1000,5000] [--networks 10] [--at-once 64] [--idle-seconds 60] [--no-peer] [--no-fsync]
+//   npm run bench -- slice-scale [--sizes 100,256,1000,5000] [--networks 10] [--at-once 64] [--idle-seconds 60]
+//                                [--no-peer] [--no-fsync]
 //
-// The real API server and etcd, the real controller (a process), and the daemon's own code: some hundred daemons per process, each with its
-// client, token, connections, socket and journal on the disk. Every size has a cluster of its own; a size that the machine's memory
-// does not carry is left out, with the reason. At the end of each all answers, all journals and all mirrors are compared: one address that is
-// twice in any of them, or not in all of them, ends the benchmark. whereabouts (PEER_WHEREABOUTS=file) runs at 256 nodes, as far as it gets.
+// The real API server and etcd, the real controller (a process), and the daemon's own code: some hundred daemons per
+// process, each with its client, token, connections, socket and journal on the disk. Every size has its own cluster;
+// one beyond the machine's memory is left out, with the reason. At its end all answers, journals and mirrors are
+// compared: an address twice in any, or not in all, ends it. whereabouts (PEER_WHEREABOUTS=file) runs at 256 nodes, as
+// far as it gets.
 import { parseArgs } from "node:util";
 
 import { rounded } from "./cni/figures.ts";
@@ -32,10 +34,10 @@ const { values } = parseArgs({
 });
 const sizes = values.sizes.split(",").map(Number);
 const networks = Number(values.networks);
-/** Pods that are attached side by side. On nodes of their own all would be; here 5,000 would only wait for the same two cores. */
+/** Pods attached at once. On their own nodes all would be; here 5,000 would only wait for the same two cores. */
 const atOnce = Number(values["at-once"]);
 const idleMs = Number(values["idle-seconds"]) * 1000;
-/** Half as much again per node in the largest cluster: the machine's unrest; what grows with the cluster grows fiftyfold. */
+/** Half as much again per node in the largest cluster is the machine's noise; growth with the cluster is fiftyfold. */
 const goals = { nodes: 5000, p99Ms: 1000, flatRatio: 1.5 };
 /** The design paper's failing case. */
 const peerNodes = 256;

@@ -1,4 +1,4 @@
-// The two servers under measurement, each in processes of its own, each with fsync on, each reached over TLS with a token.
+// The two servers under measurement, each in its own processes, with fsync on, reached over TLS with a token.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";

@@ -1,5 +1,5 @@
-// Whether every account of who has which address says the same: what the VMs were answered, in every phase; who holds it by the API server's objects;
-// what the claims say. On purpose without the code that is measured. Pure.
+// Whether every account of who has which address says the same: the answers to the VMs, in every phase; the holders by
+// the API server's objects; the claims. On purpose without the code that is measured. Pure.
 import type { SeenClaim } from "./claim-watch.ts";
 
 /** What one ADD of a VM on the persistent network was answered. */

@@ -1,5 +1,5 @@
-// Who holds what on the persistent network, by the API server's objects. Names of objects and annotations are put together by hand: on purpose
-// without the code that is measured.
+// Who holds what on the persistent network, by the API server's objects. Names of objects and annotations are put
+// together by hand: on purpose without the code that is measured.
 import { reservations } from "../../src/cluster/resources.ts";
 import type { BenchLab } from "../cni/lab.ts";
 import type { HeldAddress } from "./audit.ts";

@@ -1,6 +1,6 @@
-// The peer that makes claims for KubeVirt today: kubevirt/ipam-extensions, a binary given by its path, run for real on an API server of its own with
-// the same VMs at the same pace. It only makes claims; addresses are OVN-Kubernetes' work, which cannot be installed here. So what is
-// compared is the time from the request for a VM until its claim is there.
+// The peer that makes claims for KubeVirt today: kubevirt/ipam-extensions, a binary given by its path, run for real on
+// an API server of its own with the same VMs at the same pace. It only makes claims; addresses are OVN-Kubernetes'
+// work, which cannot be installed here. So the time from the request for a VM until its claim is there is compared.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";

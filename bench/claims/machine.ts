@@ -1,7 +1,7 @@
-// One virtual machine and what plays KubeVirt, the kubelet and Multus for it: the objects and their order as a real virt-controller was seen
-// to write them, and the CNI calls that a node would make. Nothing of ours but the daemon behind `call`.
+// One VM and what plays KubeVirt, the kubelet and Multus for it: objects in the order in which a real virt-controller
+// was seen to write them, and the CNI calls of a node. Nothing of ours but the daemon behind `call`.
 //
-// The scheduler is left out (pods are made on their node), and so are guests: nothing is waited for that is not the API server or the daemon.
+// Left out: the scheduler (pods are made on their node) and guests; only the API server and the daemon are waited for.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 

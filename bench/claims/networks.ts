@@ -1,5 +1,4 @@
-// The networks of the benchmark: alike in everything but that one lets addresses stay with virtual machines, and that the pods on another do not
-// look like a virtual machine's.
+// The networks of the benchmark: alike, but one lets VMs keep addresses, and pods on another do not look like a VM's.
 import { networkAttachmentDefinitions } from "../../src/cluster/resources.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
 import { type BenchLab, podNamespace } from "../cni/lab.ts";
@@ -13,10 +12,7 @@ export interface VmNetwork {
   readonly hasLaunchers: boolean;
 }
 
-/**
- * /16: 65,534 addresses. Four starts of 1,000 VMs on the plain network take at most 4,000, each resting for 30 s when it is given back; 10,000
- * claims take 10,000 of the other.
- */
+/** /16: 65,534. Four starts of 1,000 VMs take 4,000 at most, each resting for 30 s; 10,000 claims take 10,000. */
 export const persistent: VmNetwork = { name: "kept", range: "10.64.0.0/16", isPersistent: true, hasLaunchers: true };
 export const plain: VmNetwork = { name: "plain", range: "10.65.0.0/16", isPersistent: false, hasLaunchers: true };
 export const podsOnly: VmNetwork = { name: "pods", range: "10.66.0.0/16", isPersistent: false, hasLaunchers: false };

@@ -1,7 +1,7 @@
-// What is done to every VM, one phase after the other: made and started for the first time, stopped, started again, migrated.
+// The phases of every VM, one after the other: made and started for the first time, stopped, started again, migrated.
 //
-// Measured is what a user waits for. What KubeVirt and the kubelet write afterwards (statuses, the end of a migration's source) comes when all VMs
-// of the phase are through, so that it does not stand in the way of the next one's measurement.
+// Measured is a user's wait. Later writes of KubeVirt and the kubelet (statuses, the end of a migration's source) come
+// when all VMs of the phase are through, so that they do not disturb the measurement of the next one.
 import { runLoad } from "../cni/load.ts";
 import type { Reply } from "../cni/reply.ts";
 import type { Answer } from "./audit.ts";
@@ -17,7 +17,6 @@ export interface PhasePlan {
   readonly atOnce: number;
 }
 
-/** What one VM did. */
 interface PhaseStep {
   readonly machine: Machine;
   /** When the VMI, or the target pod, was asked for. */

@@ -5,7 +5,7 @@ import type { VmNetwork } from "./networks.ts";
 import { type Phase, type PhaseRun, phases } from "./phases.ts";
 
 export interface PhaseFigures {
-  /** From the request for the VMI, or for the target pod, until the CNI call was answered; of a stop until everything is gone. */
+  /** From the request for the VMI or the target pod to the CNI call's answer; of a stop until everything is gone. */
   readonly whole: Figures;
   /** The CNI call alone, as the daemon's caller sees it. */
   readonly call: Figures;

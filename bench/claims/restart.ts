@@ -1,6 +1,6 @@
-// Ten thousand claims with their addresses, most of stopped VMs, and a controller that starts anew: how long until it is caught up.
+// 10,000 claims with addresses, most of stopped VMs, and a controller that starts anew: how long until it is caught up.
 //
-// Caught up: it has made the claim of a VM that came while nobody led, and has looked at every other. From the start of the process on.
+// Caught up: it has made the claim of a VM that came while nobody led, and looked at all others; from its start on.
 import { formatDomain } from "../../src/api/pools/domain.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { previous } from "../../src/net/address.ts";
@@ -25,7 +25,7 @@ export interface FillResult {
   readonly boundMs: number;
 }
 
-/** Stopped VMs until there are so many claims; the controller makes the claims. Each has had a VMI and has a hold, as if it had run. */
+/** Stopped VMs up to so many claims, made by the controller. Each has had a VMI and has a hold, as if it had run. */
 export async function fill(stage: ClaimStage, count: number): Promise<FillResult> {
   const { lab, watch } = stage;
   const before = watch.list().length;

@@ -1,4 +1,4 @@
-// The cluster of the benchmark: KubeVirt's kinds, the networks, nodes with the daemon's own code, and the controller as a process.
+// The benchmark's cluster: KubeVirt's kinds, networks, nodes with the daemon's own code, the controller as a process.
 import { join } from "node:path";
 
 import { nodes as nodeKind } from "../../src/cluster/resources.ts";

@@ -1,4 +1,4 @@
-// Many VMs at once, phase by phase: one network after the other, so that a busy minute hits all of them; and what each phase costs.
+// Many VMs at once, phase by phase, one network after the other, so that a busy minute hits all; and each phase's cost.
 import { type Figures, figuresOf, rounded } from "../cni/figures.ts";
 import type { BenchLab } from "../cni/lab.ts";
 import type { Bill } from "../slices/bill.ts";

@@ -1,4 +1,4 @@
-// One VM at a time, on every network in turn, so that a busy moment of the machine hits all of them: what a claim costs an ADD.
+// One VM at a time, on every network in turn, so that a busy moment hits all of them: what a claim costs an ADD.
 import { networks } from "./networks.ts";
 import { type Phase, type PhaseRun, phases, runPhase } from "./phases.ts";
 import { figuresOfPhase, type PhaseFigures, showPhase } from "./report.ts";

@@ -20,7 +20,7 @@ interface FleetBurst {
   readonly warm: RolloutFigures;
 }
 
-/** A range with room for all, and the smallest that has room for both rounds: 1,000 daemons fill a /21 to 98 %, 125 a /24. */
+/** A wide range, and the smallest with room for both rounds: 1,000 daemons fill a /21 to 98 %, 125 a /24. */
 const rangesFor = (daemons: number) => ["10.72.0.0/16", `10.73.0.0/${32 - Math.ceil(Math.log2(2 * daemons + 2))}`];
 
 export async function burstOnFleet(lab: BenchLab, size: number): Promise<FleetBurst[]> {

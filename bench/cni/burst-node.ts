@@ -1,4 +1,4 @@
-// 64 at once on one range and one node, 256 in all: the shim executed for each, as a runtime does when a node is filled.
+// 64 at once on one range and one node, 256 in all: the shim runs for each, as a runtime does when a node is filled.
 import { attachmentOf, type BenchPod } from "./attachment.ts";
 import { isPresent } from "./contestant.ts";
 import { hostLocal } from "./host-local.ts";

@@ -29,7 +29,7 @@ export function cpuPerCall(before: CpuReading, after: CpuReading, calls: number)
   return { selfMs: per("selfMs"), apiserverMs: per("apiserverMs"), etcdMs: per("etcdMs") };
 }
 
-/** 0 where there is no such process. utime and stime are the 14th and 15th field; the 2nd, a name in brackets, may hold spaces. */
+/** 0 without such a process. utime and stime are fields 14 and 15; the 2nd, a name in brackets, may hold spaces. */
 export function cpuOf(pid: number | undefined): number {
   if (pid === undefined) return 0;
   const text = readFileSync(`/proc/${pid}/stat`, "utf8");

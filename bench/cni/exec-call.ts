@@ -1,5 +1,5 @@
-// A call as a runtime makes it: a new process, the configuration on its stdin, the result on its stdout. Timed from before
-// the fork until the process has ended and its output is read.
+// A call as a runtime makes it: a new process, the configuration on its stdin, the result on its stdout. Timed from
+// before the fork until the process has ended and its output is read.
 import { spawn } from "node:child_process";
 
 import { type Attachment, type Command, environmentOf } from "./attachment.ts";

@@ -1,7 +1,7 @@
 // Many daemons in this process: the code of `holdfast node` with everything of its own, only not a process each.
 //
-// Each has its own client and connections, a token of the service account that is bound to its own pod and node, its own state and
-// socket. Calls go through the socket, without a shim. Not promised: the memory of a thousand is that of a thousand processes.
+// Each has its own client and connections, a token of the service account bound to its own pod and node, its own state
+// and socket. Calls go through the socket, without a shim. Not promised: the memory of a thousand processes.
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

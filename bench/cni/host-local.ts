@@ -1,4 +1,4 @@
-// The anchor that is always there: Debian's host-local. One file per address in a folder, no API server, nobody else to agree with.
+// The anchor that is always there: Debian's host-local. One file per address in a folder, no API server, no agreement.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,5 +1,5 @@
-// Where the CNI benchmarks run: the real kube-apiserver and etcd of test/lab with everything of deploy/ that a cluster needs,
-// and nobody but the service accounts of deploy/ on the measured path.
+// Where the CNI benchmarks run: the real kube-apiserver and etcd of test/lab with everything of deploy/ that a cluster
+// needs, and nobody but the service accounts of deploy/ on the measured path.
 import { join } from "node:path";
 
 import { holds, ipPools, reservations } from "../../src/cluster/resources.ts";

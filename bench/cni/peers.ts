@@ -8,7 +8,7 @@ export interface Peers {
   readonly fork: Whereabouts | Absent;
 }
 
-/** `optimistic`: the mode of the rewrite; it is faster without its lease one at a time, and with it under many at once. */
+/** `optimistic`: the rewrite's mode; without its lease it is faster one at a time, with it under many at once. */
 export async function findPeers(lab: BenchLab, { optimistic }: { optimistic: boolean }): Promise<Peers> {
   const folder = `${lab.cluster.folder}/peers`;
   return {

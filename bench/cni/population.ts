@@ -1,6 +1,6 @@
 // Nodes, pods and the daemons' identities, made as a cluster has them before a measurement begins.
 //
-// A daemon's identity is what its DaemonSet pod has: a token of the one service account, bound to that pod and its node.
+// A daemon's identity is its DaemonSet pod's: a token of the one service account, bound to that pod and its node.
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import type { Access } from "../../test/lab/rest.ts";

@@ -1,6 +1,6 @@
 // What the API server was asked, by its own count: `apiserver_request_total`, as the difference of two readings.
 //
-// It counts every client's requests, the server's own too (a lease every 10 s). `idlePerSecond` of a quiet moment tells how many.
+// It counts all clients' requests, also the server's own (a lease every 10 s): `idlePerSecond` of a quiet moment.
 
 /** One series of the counter. */
 export interface RequestCount {
@@ -29,7 +29,6 @@ export function readRequestCounts(text: string): RequestCount[] {
   return [...counts.values()];
 }
 
-/** What was asked between two readings. */
 export function between(before: readonly RequestCount[], after: readonly RequestCount[]): RequestCount[] {
   const earlier = new Map(before.map((each) => [keyOf(each), each.count]));
   return after

@@ -1,4 +1,4 @@
-// Many calls at once, in rounds: every contestant has a round before anyone has the next, so that a busy minute hits all of them.
+// Many calls at once, in rounds: every contestant has a round before any has the next, so that a busy minute hits all.
 import { type Attachment, attachmentOf, type BenchPod, type Command } from "./attachment.ts";
 import type { Contestant } from "./contestant.ts";
 import { type LoadResult, runLoad } from "./load.ts";
@@ -21,7 +21,6 @@ export function attachmentsOf(pods: readonly BenchPod[], port: string): Attachme
   return pods.map((pod) => attachmentOf(pod, port));
 }
 
-/** What is shown of a round. */
 export type RoundFigures = Omit<LoadResult, "replies">;
 
 /** The round of the median rate. */

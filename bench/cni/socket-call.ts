@@ -1,4 +1,4 @@
-// A call without a process: the shim's frame on the daemon's socket. What it takes is the daemon's own time, as a caller sees it.
+// A call without a process: the shim's frame on the daemon's socket. Its time is the daemon's, as a caller sees it.
 import { connect } from "node:net";
 
 import { ReplyBuffer } from "../../src/cni/shim/wire.ts";

@@ -1,4 +1,4 @@
-// Ours, ready to be measured: the daemon of one node and, unless left out, the leader, each a process with its own account.
+// Ours, ready to be measured: one node's daemon and, unless left out, the leader, each a process with its own account.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -18,7 +18,6 @@ export interface StageOptions {
 export class Stage implements AsyncDisposable {
   readonly node: string;
   readonly socket: string;
-  /** The native shim. */
   readonly shim: string;
   /** The daemon's identity. */
   readonly access: Access;

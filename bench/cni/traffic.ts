@@ -1,4 +1,4 @@
-// What clients say to the API server and hear from it, counted where it leaves them: requests by verb and kind, bytes of bodies.
+// The clients' traffic with the API server, counted where it leaves them: requests by verb and kind, bytes of bodies.
 //
 // Not counted: headers, TLS and TCP. A watch is one request when it is opened; what it tells is counted as it comes.
 import type { ApiRequest, ApiResponse, Transport } from "../../src/kube/transport/transport.ts";
@@ -50,7 +50,6 @@ export class Traffic {
   }
 }
 
-/** What was said between two readings. */
 export function trafficBetween(before: TrafficReading, after: TrafficReading): TrafficReading {
   return Object.fromEntries(
     Object.entries(after)

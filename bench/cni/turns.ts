@@ -9,8 +9,8 @@ export interface TurnsPlan {
   readonly contestants: readonly Contestant[];
   readonly pods: readonly BenchPod[];
   /**
-   * Begins the names of the interfaces; each contestant has one of its own on each pod. An owner that comes back while its
-   * address rests gets it back, which is another way than that of a new pod: so every measurement has a new name.
+   * Begins the names of the interfaces; each contestant has its own on each pod. An owner that returns during the
+   * cooldown gets its address back, another path than a new pod's: so every measurement has a new name.
    */
   readonly prefix: string;
   /** Time after which no turn begins. */

@@ -1,4 +1,4 @@
-// A pool of whereabouts' own form that is filled before the measurement: its IPPool with an entry for every address, and a
+// A pool in whereabouts' form, filled before the measurement: its IPPool with an entry for every address, and a
 // reservation beside each, as its ADDs would have left them.
 import { ipPools, reservations } from "../../src/cluster/resources.ts";
 import { isApiError } from "../../src/kube/errors.ts";

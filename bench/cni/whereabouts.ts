@@ -1,4 +1,4 @@
-// The peers that a user of ours comes from: whereabouts and the rewrite of it, each a binary given by its path, run for real
+// The peers that our users come from: whereabouts and its rewrite, each a binary given by its path, run for real
 // against the same API server, in a namespace and with a service account of their own.
 //
 // They cannot be had from a package registry; without a path there is a reason instead of a figure.

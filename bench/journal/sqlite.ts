@@ -1,5 +1,5 @@
-// The journal's lines in node:sqlite instead (docs/decisions/0017): one row per address, all that wait in one transaction. In this thread, or in
-// one of its own, where this file runs as the worker.
+// The journal's lines in node:sqlite instead (docs/decisions/0017): one row per address, all waiting ones in one
+// transaction. In this thread, or in one of its own, where this file runs as the worker.
 import { DatabaseSync } from "node:sqlite";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 

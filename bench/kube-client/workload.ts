@@ -1,4 +1,4 @@
-// What both clients do, so that only the client differs: creates of one custom resource by many writers, and one informer over many objects.
+// The same work for both clients: creates of one custom resource by many writers, and one informer over many objects.
 
 export const group = "bench.holdfast.io";
 export const version = "v1";

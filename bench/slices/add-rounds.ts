@@ -22,7 +22,6 @@ export interface AddPlan {
 const limitMs = 600_000;
 const rounds = 3;
 const together = 64;
-/** Calls of a round. */
 const roundCalls = 256;
 const warmUps = 20;
 

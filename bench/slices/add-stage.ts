@@ -13,8 +13,8 @@ import { define, knowDefinitions, slicedConfig, type SlicedNetwork } from "./net
 import { cutForPeer } from "./peer-slices.ts";
 
 /**
- * 4,096 addresses: an address that was given back rests for 30 s, so no measurement meets one of another. Two contestants of ours in two
- * states of the API server take 2 x 2 x 320 one at a time; the rounds of 256 take 2 x 3 x 256.
+ * 4,096 addresses: one that was given back rests for 30 s, so no measurement meets another's. Two contestants of ours
+ * in two states of the API server take 2 x 2 x 320 one at a time; the rounds of 256 take 2 x 3 x 256.
  */
 export const network: SlicedNetwork = { name: "slice-add", range: "10.0.0.0/8", sliceSize: "/20" };
 

@@ -1,5 +1,5 @@
-// Whether every account of who has which address says the same: what the callers were answered, what the nodes' journals hold on
-// their disks, and what the API server's objects mirror. And no address is twice in any of them.
+// Whether every account of who has which address says the same: the answers to the callers, the nodes' journals on
+// their disks, and the mirrors in the API server's objects. And no address is twice in any of them.
 //
 // On purpose without the code that is measured. Pure.
 

@@ -13,13 +13,13 @@ export function perNode({ nodes, costs }: Size): Costs {
   return Object.fromEntries(Object.entries(costs).map(([name, cost]) => [name, rounded(cost / nodes, 3)]));
 }
 
-/** What a stretch of time would have cost with nothing to do: Leases are renewed and clocks looked at, whatever else happens. */
+/** The cost of a time with nothing to do: Leases are renewed and clocks looked at, whatever else happens. */
 export interface Idle {
   readonly elapsedMs: number;
   readonly costs: Costs;
 }
 
-/** The costs of the work alone, of a time in which the idle costs were paid too. Rounding must not make a cost negative. */
+/** The costs of the work alone, without the idle costs of that time. Rounding must not make a cost negative. */
 export function withoutIdle(costs: Costs, elapsedMs: number, idle: Idle): Costs {
   const share = elapsedMs / idle.elapsedMs;
   return Object.fromEntries(
@@ -33,7 +33,7 @@ export function withoutIdle(costs: Costs, elapsedMs: number, idle: Idle): Costs 
 export interface Growth {
   readonly from: number;
   readonly to: number;
-  /** A node's cost in the largest cluster over that in the smallest: 1 is flat, 2 is twice as dear. Key: as in Costs. */
+  /** A node's cost in the largest cluster over that in the smallest: 1 is flat, 2 twice as dear. Key: as in Costs. */
   readonly ratios: Costs;
   readonly isFlat: boolean;
 }

@@ -10,7 +10,7 @@ export interface HostNetwork {
   readonly config: string;
 }
 
-/** ADD of every pod in every network: a pod's one after another, as a delegating plugin asks; `atOnce` pods side by side. */
+/** ADD of every pod in every network: one after another per pod, as a delegating plugin asks; `atOnce` pods at once. */
 export interface RollOrder {
   readonly pods: readonly BenchPod[];
   readonly networks: readonly HostNetwork[];

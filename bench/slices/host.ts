@@ -1,6 +1,6 @@
 // A process of its own with a part of the daemons, as the benchmark sees it.
 //
-// BENCH_CPU_PROF=folder leaves a profile of it there. 5,000 daemons do not fit into one process: its one thread would be the bottleneck of all of them. Here it is shared by some hundred.
+// The one thread of a process would slow 5,000 daemons down: some hundred share one. BENCH_CPU_PROF=folder: profiles.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

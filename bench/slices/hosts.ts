@@ -12,8 +12,8 @@ import type { HostNetwork } from "./host-messages.ts";
 import { Host } from "./host.ts";
 
 /**
- * 1,250 daemons are about 5,000 descriptors (two connections, a socket and files each) of the usual 20,000, and 600 MiB. More processes
- * than cores, so that what one thread does for many daemons delays fewer of them.
+ * 1,250 daemons take about 5,000 descriptors (two connections, a socket and files each) of the usual 20,000, and 600
+ * MiB. More processes than cores, so that one thread's work for many daemons delays fewer of them.
  */
 const daemonsPerHost = 1250;
 const fewestHosts = 2;

@@ -1,4 +1,4 @@
-// A controller that is started again when it ends, as its Deployment does: one that cannot renew its lease in time ends itself.
+// A controller that restarts when it ends, as in its Deployment: it ends itself if it cannot renew its lease in time.
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { BenchLab } from "../cni/lab.ts";

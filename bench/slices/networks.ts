@@ -1,6 +1,6 @@
-// The networks of a benchmark: sliced ranges, each under a network name of its own, told to the cluster by a definition each.
+// The networks of a benchmark: sliced ranges, each with its own network name, told to the cluster by a definition each.
 //
-// 10.0.0.0/8 in slices of /22, as the proposal has it: 16,384 slices of 1,024 addresses, three times what 5,000 nodes need.
+// 10.0.0.0/8 in slices of /22, as in the proposal: 16,384 slices of 1,024 addresses, three times what 5,000 nodes need.
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { networkAttachmentDefinitions } from "../../src/cluster/resources.ts";
 import { until } from "../../test/lab/wait.ts";

@@ -1,7 +1,7 @@
-// whereabouts with node slices at the size where its users gave up: 256 nodes, ten networks, one pod on each, all at once.
+// whereabouts with node slices at the size where its users gave up: 256 nodes, ten networks, one pod each, all at once.
 //
-// Its binary runs once for each address, as a delegating plugin would run it on each node; here all on this machine. A pod whose ten
-// addresses take longer than the kubelet waits for a sandbox is started anew in a cluster; here it counts as not served.
+// Its binary runs once per address, as a delegating plugin would run it on each node; here all on this machine. A pod
+// whose ten addresses take longer than the kubelet waits is started anew in a cluster; here it counts as not served.
 import { attachmentOf, type BenchPod } from "../cni/attachment.ts";
 import { isPresent } from "../cni/contestant.ts";
 import { type Figures, figuresOf, rounded } from "../cni/figures.ts";

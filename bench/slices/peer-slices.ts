@@ -1,4 +1,4 @@
-// The slices of whereabouts, as its own controller would have cut them: one for each node, in order, in one NodeSlicePool.
+// The slices of whereabouts, as its controller would have cut them: one per node, in order, in one NodeSlicePool.
 import { plus } from "../../src/net/address.ts";
 import { bitsOf } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";

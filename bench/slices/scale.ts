@@ -1,7 +1,7 @@
-// One size of slice-scale: a cluster of so many nodes, each with a daemon and one pod that wants an address in each of ten networks.
+// One size of slice-scale: a cluster of so many nodes, each with a daemon and one pod with an address in ten networks.
 //
-// The order is that of a cluster in which fast IPAM is turned on: nodes and daemons are there, then the definitions come. Times count from
-// the moment when they are all written.
+// The order is that of a cluster that turns fast IPAM on: nodes and daemons are there, then the definitions come. Times
+// count from the moment when they are all written.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -22,7 +22,7 @@ export interface ScalePlan {
   readonly networks: number;
   /** Pods that are attached side by side, over all nodes. */
   readonly atOnce: number;
-  /** How long the cluster is watched with nothing to do, to know what that costs; 60 s are one renewal of every Lease. */
+  /** How long the idle cluster is watched, to know what that costs; 60 s are one renewal of every Lease. */
   readonly idleMs: number;
 }
 
@@ -48,7 +48,7 @@ export interface ScaleResult {
   /** All requests of the daemons from the definitions until everything is mirrored, by kind. */
   readonly daemonRequests: Readonly<Record<string, number>>;
   readonly controllerRequests: Readonly<Record<string, number>>;
-  /** The controller's last words, each time that it ended and was started again, as a Deployment does. Its costs are then those since. */
+  /** The controller's last words at each end before a restart, as by a Deployment. Its costs are then those since. */
   readonly controllerEnds: readonly string[];
   readonly memoryMiB: Readonly<Record<string, number>>;
   readonly daemonDescriptors: number;

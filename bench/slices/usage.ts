@@ -7,7 +7,7 @@ export interface Usage {
   readonly cpuMs: number;
   readonly rssBytes: number;
   readonly peakRssBytes: number;
-  /** What it read and wrote by system calls: for a process that only talks to the API server its network traffic, TLS included. */
+  /** Read and written by system calls: of a process that only talks to the API server its traffic, TLS included. */
   readonly readBytes: number;
   readonly writtenBytes: number;
 }
