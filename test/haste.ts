@@ -1,8 +1,8 @@
-// A clock that runs faster than the machine's: what takes a minute and a half by the rules takes some seconds, with nothing left out. Whoever is
-// in the same story goes by the same one, since durations are compared.
+// A clock that runs faster than the machine's: what takes a minute and a half by the rules takes some seconds, with
+// nothing left out. Whoever is in the same story goes by the same one, since durations are compared.
 import { type Clock, realClock } from "../src/kube/clock.ts";
 
-/** What a second of the clock on the wall is in such a story. Requests take as long as they take: more would make deadlines of seconds miss them. */
+/** Seconds of such a story per second on the wall. Requests keep their time: more would make deadlines miss them. */
 export const haste = 8;
 
 export function hastened(factor: number): Clock {

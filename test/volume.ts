@@ -6,7 +6,7 @@ export function volume<T>(quick: T, full: T): T {
   return isFull ? full : quick;
 }
 
-/** Of so many steps those at which something is done to a story: each, or every `stride`-th from one that differs from run to run. */
+/** Of so many steps, those at which a story is disturbed: each, or every `stride`-th from a start that varies. */
 export function stepsOf(count: number, stride: number): number[] {
   const first = isFull ? 0 : Math.floor(Math.random() * stride);
   const each = Array.from({ length: count }, (_, index) => index + 1);

@@ -1,4 +1,4 @@
-// Makes src/apiserver/schema/builtin.json out of a real server's OpenAPI v2 document: the shapes of the kinds we serve, without the prose.
+// Makes src/apiserver/schema/builtin.json from a real server's OpenAPI v2 document: the shapes of our kinds, no prose.
 import type { JsonObject, JsonValue } from "../../src/apiserver/json.ts";
 import { dig, digObject, isObject } from "../../src/apiserver/json.ts";
 

@@ -1,6 +1,6 @@
-// Makes src/apiserver/schema/field-numbers.json out of the .proto files of the Kubernetes modules: the protobuf number of every field.
-// Types are not needed, since the schemas have them. A field that JSON writes inline holds the numbers of what is inside. A name with a
-// question mark is of a field that Go writes on the wire whatever it holds, and leaves out of JSON when it is zero: the Go types say which.
+// Makes src/apiserver/schema/field-numbers.json from the .proto files of the Kubernetes modules: every field's protobuf
+// number; the schemas have the types. A field that JSON writes inline holds the numbers of its content. A question mark
+// marks a field that Go always writes on the wire, and leaves out of JSON when it is zero: the Go types say which.
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";

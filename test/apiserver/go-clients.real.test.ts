@@ -1,6 +1,6 @@
-// Operators written in Go, unmodified, on the embedded API and on the real one: client-go's typed clients in protobuf, informers, leader
-// election, the clientset of definitions, controller-runtime's manager and webhooks. tools/kube/client plays them; what it sees on one server
-// it must see on the other.
+// Operators written in Go, unmodified, on the embedded API and on the real one: client-go's typed clients in protobuf,
+// informers, leader election, the clientset of definitions, controller-runtime's manager and webhooks.
+// tools/kube/client plays them; what it sees on one server it must see on the other.
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// The API without sockets, for tests: opened in memory, closed when the test is over, under a clock that stands still until told.
+// The API without sockets, for tests: opened in memory, closed after the test, under a clock that the test moves.
 import { afterEach } from "vitest";
 
 import { openApi } from "../../src/apiserver/api.ts";

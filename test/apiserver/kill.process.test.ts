@@ -1,4 +1,4 @@
-// What was acknowledged survives kill -9: rounds of concurrent writers against a server process that is killed under them.
+// Acknowledged writes survive kill -9: rounds of concurrent writers against a server process that is killed under them.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -45,7 +45,7 @@ async function call(server: Running, method: "GET" | "POST" | "PUT" | "DELETE", 
 
 /** Key: name; value: what was acknowledged last, undefined for a deletion or nothing. */
 type Acknowledged = Map<string, string | undefined>;
-/** Key: name; value: what a request that got no answer would have made of it. Either outcome is right then, and no third one. */
+/** Key: name; value: what an unanswered request would have made of it. Both outcomes are right, and no third one. */
 type Pending = Map<string, string | undefined>;
 
 let acknowledgements = 0;

@@ -1,4 +1,4 @@
-// The real kubectl against the embedded API: every one that is found, Debian's old one and the one that tools/kube builds among them.
+// The real kubectl against the embedded API: every one found, among them Debian's old one and that of tools/kube.
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

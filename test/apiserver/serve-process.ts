@@ -1,4 +1,4 @@
-// A server in a process of its own, to be killed: node serve-process.ts DATABASE PORT TOKEN. Prints its URL and certificate when it serves.
+// A server process to be killed: node serve-process.ts DATABASE PORT TOKEN. Prints URL and certificate when it serves.
 import { openApi } from "../../src/apiserver/api.ts";
 import { serve } from "../../src/apiserver/serve/server.ts";
 

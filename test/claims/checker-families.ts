@@ -1,5 +1,5 @@
-// Which UIDs are one owner: a VM and the VMIs that ran under it. A VMI that a second VM adopts makes the two VMs one owner: its guest, and so
-// its addresses, went from the one to the other. Union-find; nothing is ever parted.
+// Which UIDs are one owner: a VM and the VMIs that ran under it. A VMI that a second VM adopts makes the two VMs one
+// owner: its guest, and so its addresses, went from the one to the other. Union-find; nothing is ever parted.
 export class Families {
   /** UID -> a UID nearer to the family's. */
   readonly #parents = new Map<string, string>();

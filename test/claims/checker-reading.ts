@@ -1,8 +1,7 @@
-// What the checker reads out of objects: an own reading of the marks that are promised to users (docs/decisions/0011 and 0014), not the
-// code's.
+// The checker's own reading, not the code's, of the marks promised to users (docs/decisions/0011 and 0014).
 import type { AnyObject } from "../../src/kube/meta.ts";
 
-/** An address on record. The networks of a checked world have no address in common, so the address is all the name it needs. */
+/** An address on record. Networks of a checked cluster share no address, so the address is all the name it needs. */
 export interface Held {
   readonly address: string;
   /** claim:UID or pod:UID. */

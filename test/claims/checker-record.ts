@@ -1,7 +1,7 @@
-// Every change of the objects that an address's life depends on, as the API server's watches tell them, in the order in which they were
-// written. Versions of one server are numbers of one row, whatever the kind: the streams are put together by them.
+// Every change of the objects that an address's life depends on, from the API server's watches, in the order of the
+// writes. Versions of one server are numbers of one row, whatever the kind: they order the streams.
 //
-// Promised: no change is left out, else `whole` fails. The streams are the checker's own: no fault that a test makes reaches them.
+// Promised: no change is left out, else `whole` fails. The checker has streams of its own, which no test disturbs.
 import { setTimeout as pause } from "node:timers/promises";
 
 import type { AnyObject } from "../../src/kube/meta.ts";
@@ -67,7 +67,7 @@ export class CheckerRecord {
     await Promise.all(this.#streams);
   }
 
-  /** All changes so far, once the streams have told everything that the server has. The world must come to rest for that. */
+  /** All changes so far, once the streams have told everything that the server has; the cluster must be at rest. */
   async whole(): Promise<readonly Change[]> {
     await until(async () => (await this.#isCurrent()) && (await this.#isCurrent()), {
       what: "the checker's watches to tell all that the server has",

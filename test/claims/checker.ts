@@ -1,5 +1,5 @@
-// The invariants of persistent addresses, checked at every single change, from the changes alone. It imports nothing of the code that it
-// checks, and does not know what was asked of whom.
+// The invariants of persistent addresses, checked at every single change, from the changes alone. It imports nothing of
+// the code that it checks, and does not know what was asked of whom.
 //
 // Not promised: that a wrong answer to an ADD is seen before Multus has written it into the pod; it always does.
 import type { AnyObject } from "../../src/kube/meta.ts";
@@ -11,7 +11,7 @@ import { interfaceNameOf, isHashedName } from "./kubevirt/names.ts";
 export type Rule =
   /** An address is in pods of one owner, and in two of them at most. */
   | "one owner"
-  /** What an interface of a pod has is held, for the claim of that NIC of its owner. All networks of a checked world allow that. */
+  /** An interface's address is held for the claim of that NIC of its owner. All networks checked here allow that. */
   | "held while used"
   /** Nothing is freed while its claim exists, or while a pod of it may run on a node that is cut off. */
   | "freed too early"
@@ -39,7 +39,7 @@ export class Checker {
   readonly #alive = new Set<string>();
   /** Key: address. */
   readonly #holds = new Map<string, Held>();
-  /** Addresses that a status or a pod has shown since they were taken. One that nobody was told of may be a lost answer's. */
+  /** Addresses that a status or a pod has shown since they were taken. One never told may be a lost answer's. */
   readonly #told = new Set<string>();
   /** Key: pod UID. */
   readonly #pods = new Map<string, readonly Attachment[]>();
@@ -174,7 +174,7 @@ export class Checker {
       );
   }
 
-  /** It is known to somebody from now on. A NIC whose address changes has two of them, since the first is not freed while its claim exists. */
+  /** From now on somebody knows it. A NIC with a new address has two: a claim's first is not freed while it exists. */
   #tell(held: Held): void {
     if (this.#told.has(held.address)) return;
     this.#told.add(held.address);
@@ -197,10 +197,7 @@ export class Checker {
     });
   }
 
-  /**
-   * By the owner that is recorded: a VM that adopted a VMI, and ended it again while no controller ran, has nothing that tells of the address
-   * which that VMI had.
-   */
+  /** By the recorded owner: a VM that adopted and ended a VMI while no controller ran has nothing of its address. */
   #isSameNic(a: Claim, b: Claim): boolean {
     return a.uid === b.uid || (a.ownerUid !== "" && sameIdentity(a, b));
   }

@@ -1,4 +1,4 @@
-// The checker must be able to fail: a life in which everything is right, and the same life with one fault for every rule.
+// The checker must be able to fail: a life in which everything is right, and the same with one fault for every rule.
 import { describe, expect, it } from "vitest";
 
 import { address, changes, claim, hold, node, pod, type Told, vm, vmi } from "./checker-objects.ts";

@@ -1,4 +1,4 @@
-// `holdfast adopt` on a server: after a restore, from a file of another cluster, and when others write at the same time.
+// `holdfast adopt` on a server: after a restore, from a file of another cluster, and beside other writers.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// What the stories of `holdfast claims` and `holdfast adopt` stand on: a server with every kind, and VMs, claims, holds and pods as
-// KubeVirt, daemons, ipam-extensions and backups leave them. No leader runs, unless a story starts one.
+// What the stories of `holdfast claims` and `holdfast adopt` stand on: a server with every kind, and VMs, claims, holds
+// and pods as KubeVirt, daemons, ipam-extensions and backups leave them. No leader runs, unless a story starts one.
 import { claimDefinition } from "../../src/claims/crd.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import type { HoldNote, HoldUser } from "../../src/ipam/ledger.ts";
@@ -217,7 +217,7 @@ export class CliFixture {
     return command(...argv, "--kubeconfig", this.fixture.server.kubeconfig);
   }
 
-  /** The writer is killed after so many writes: nothing of it reaches the server any more. True where it was done before. */
+  /** The writer is killed after so many writes: no later one reaches the server. True if it was done before. */
   async killedAfter(writes: number, work: () => Promise<unknown>): Promise<boolean> {
     let sent = 0;
     let isDead = false;

@@ -1,4 +1,4 @@
-// `holdfast claims takeover` on a server: claims of kubevirt/ipam-extensions become ours, one by one, whole or not at all.
+// `holdfast claims takeover` on a server: ipam-extensions' claims become ours, one by one, whole or not at all.
 import { beforeEach, expect, it } from "vitest";
 
 import { moveAll } from "../../src/claims/moves/move-all.ts";
@@ -115,7 +115,7 @@ export function takeoverStories(fixture: () => CliFixture): void {
   it("an address that was taken between the look and the write is seen by the ledger", async () => {
     const uid = await fixture().vm("db", ["dual"]);
     const { metadata } = await fixture().theirs(uid, { nic: "dual", ips: ["10.1.0.9/24", "fd00::9/64"] });
-    // Under the name by which the server arbitrates, and with content that the list does not read: seen only when it is taken.
+    // Under the name by which the server arbitrates, with content that the list does not read: seen only when taken.
     await fixture().client.create(reservations, {
       metadata: {
         namespace: "kube-system",

@@ -1,4 +1,4 @@
-// A real API server with what deploy/ gives it: rights, kinds, the webhooks; but nothing that needs an image or a cluster network.
+// A real API server with deploy/ on it: rights, kinds, webhooks; nothing that needs an image or a cluster network.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

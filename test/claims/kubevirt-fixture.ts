@@ -1,5 +1,5 @@
-// What the stories of the played KubeVirt share: a server with two nodes, a CNI plugin that answers with whatever comes next and writes down what
-// it was asked, and VMs that nothing else has used.
+// What the stories of the played KubeVirt share: a server with two nodes, a CNI plugin that answers with whatever comes
+// next and writes down what it was asked, and VMs that nothing else has used.
 import { expect } from "vitest";
 
 import { KubeClient } from "../../src/kube/rest.ts";

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-/** An API server that starts, or lost a definition for a moment: the kinds of KubeVirt are paths that it does not know. */
+/** An API server that starts, or lost a definition for a moment: KubeVirt's kinds are paths that it does not know. */
 class Unserved {
   isOn = true;
 

@@ -1,4 +1,4 @@
-// Doubts: caches that lag, objects that cannot be read, addresses that nothing holds. Nothing is freed by mistake, and nobody waits for another's fault.
+// Doubts: lagging caches, unreadable objects, addresses without a hold. Nothing is freed by mistake; faults stay apart.
 import { setTimeout as pause } from "node:timers/promises";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

@@ -1,5 +1,4 @@
-// What happens while nobody leads, and leaders that are killed at each of their writes with the answer lost: whoever leads next comes to
-// the same end.
+// Nobody leads, or leaders are killed at each write with the answer lost: the next leader comes to the same end.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { claimOwnerAnnotation } from "../../src/api/claims/claim-marks.ts";

@@ -1,5 +1,5 @@
-// What the tests of the leader of claims stand on: an API server with all kinds, KubeVirt played, nodes that take addresses for claims, and
-// leaders that can be killed at any write.
+// What the tests of the leader of claims stand on: an API server with all kinds, KubeVirt played, nodes that take
+// addresses for claims, and leaders that can be killed at any write.
 import { Registry } from "prom-client";
 
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
@@ -215,7 +215,7 @@ export class Fixture {
 }
 
 export interface LeaderSettings extends Partial<Omit<ControllerOptions, "client">> {
-  /** The write that is carried out and never answered; from then on nothing is heard or sent. Events count as nothing. */
+  /** This write is carried out and never answered; from then on nothing is heard or sent. Events do not count. */
   readonly killAtWrite?: number;
   /** Between the leader and the server. */
   readonly through?: (transport: Transport) => Transport;

@@ -44,7 +44,7 @@ const toldGate = (gate: string) =>
     what: `the gate told: ${gate}`,
     everyMs: 20,
   });
-/** The leader has seen all that was written before: a VM of its own, on a network that is always on, has come and gone. */
+/** The leader has seen all earlier writes: a VM of its own, on a network that is always on, has come and gone. */
 let barriers = 0;
 const caughtUp = async () => {
   barriers += 1;

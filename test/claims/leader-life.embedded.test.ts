@@ -1,4 +1,4 @@
-// The life of a VM's address as the leader leads it, on the embedded API with its garbage collection: from the first start to the last free.
+// A VM's address under the leader, on the embedded API with its garbage collection: from the first start to the end.
 import { setTimeout as pause } from "node:timers/promises";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

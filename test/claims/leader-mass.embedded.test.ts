@@ -1,4 +1,4 @@
-// VMs that are gone all at once, as a leader finds them that comes back: nothing of their namespace is freed until somebody says so.
+// VMs gone all at once, as a returning leader finds them: nothing of their namespace is freed until somebody says so.
 import { afterEach, beforeEach, expect, it } from "vitest";
 
 import { massReleaseAnnotation } from "../../src/api/claims/claim-marks.ts";

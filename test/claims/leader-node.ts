@@ -1,5 +1,5 @@
-// A node's daemon, as small as the leader's tests need it: it goes by a claim as docs/decisions/0014 asks (waits for the claim of its own
-// owner, holds the address for it, lists its pod as a user), and a DEL changes nothing. The real daemon has tests of its own.
+// A daemon as small as the leader's tests need: it goes by a claim as docs/decisions/0014 asks (waits for its owner's
+// claim, holds the address for it, lists its pod as a user); a DEL changes nothing. The real one has its own tests.
 import { setTimeout as pause } from "node:timers/promises";
 
 import { claimName, claimNicAnnotation, claimOwnerAnnotation, identityOf } from "../../src/api/claims/claim-marks.ts";

@@ -1,5 +1,5 @@
-// The leader of claims on the real API server, with the real garbage collection: the three ways of deleting a VM, and a VM that is made
-// anew under its name while nobody leads.
+// The leader of claims on the real API server, with the real garbage collection: the three ways of deleting a VM, and a
+// VM that is made anew under its name while nobody leads.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/claims/claim-marks.ts";

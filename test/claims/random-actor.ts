@@ -1,5 +1,5 @@
-// The user of one VM name, who does whatever comes to mind; and what KubeVirt makes of it. One thing at a time, but an attachment that takes
-// its time is not waited for: the next thing may come in between.
+// The user of one VM name, who does whatever comes to mind; and what KubeVirt makes of it. One thing at a time, but an
+// attachment that takes its time is not waited for: the next thing may come in between.
 import { setTimeout as pause } from "node:timers/promises";
 
 import type { KubeClient } from "../../src/kube/rest.ts";

@@ -1,5 +1,5 @@
-// What goes wrong around the users of a random world: controllers and daemons that die, answers and watch events that are lost, nodes that fall
-// silent and come back.
+// What goes wrong around the users of a random world: controllers and daemons that die, answers and watch events that
+// are lost, nodes that fall silent and come back.
 import { setTimeout as pause } from "node:timers/promises";
 
 import type { Launcher } from "./kubevirt/launcher.ts";
@@ -92,8 +92,8 @@ export class Faults {
   };
 
   /**
-   * Its daemon dies, its pods are force-deleted: by pod GC after an operator's taint, or by somebody who does not say what runs there. The VMs
-   * start elsewhere.
+   * Its daemon dies, its pods are force-deleted: by pod GC after an operator's taint, or by somebody who does not say
+   * what runs there. The VMs start elsewhere.
    */
   async #lose(): Promise<void> {
     const { fixture, chance, actors, gate } = this.#options;

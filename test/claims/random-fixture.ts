@@ -1,5 +1,5 @@
-// A cluster in which a random run takes place: an API server, a real leader, real daemons, KubeVirt played, and the checker's own watches. All of
-// it in this process; each part has a line of its own to the server, which the run may cut.
+// The cluster of a random run: an API server, a real leader, real daemons, KubeVirt played, and the checker's own
+// watches. All of it in this process; each part has its own line to the server, which the run may cut.
 import { setImmediate as turn, setTimeout as pause } from "node:timers/promises";
 
 import { ipamClaimKind } from "../../src/api/claims/ipam-claim.ts";
@@ -192,8 +192,8 @@ export class RandomFixture {
   }
 
   /**
-   * The leader has said that whereabouts is not there (one that meets a shared pool first waits two minutes for it), and that claims are made:
-   * a daemon that does not know it gives pods addresses of their own.
+   * The leader has said that whereabouts is not there (one that meets a shared pool first waits two minutes for it),
+   * and that claims are made: a daemon that does not know it gives pods addresses of their own.
    */
   async #led(): Promise<void> {
     const isSaid = async () => {

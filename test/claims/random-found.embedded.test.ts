@@ -24,7 +24,7 @@ async function ownerless({ admin }: StoryFixture): Promise<string[]> {
 }
 
 onEmbedded("what random runs found", (tell) => {
-  // What seed 627263590 showed fits it: the leader passes such a hold on to the claim that is made anew for the NIC, beside the address that it has by then, and frees one of the two.
+  // Fits seed 627263590: the leader passes such a hold to the NIC's new claim, which has an address, and frees one.
   tell(
     "a NIC goes while no daemon hears its DEL: the daemon that returns makes no hold for the claim that is gone",
     async (fixture) => {

@@ -13,7 +13,7 @@ export interface RestOptions {
   readonly timeoutMs: number;
 }
 
-/** Every interface that runs has its claim, whose status shows its addresses and its pod; what is not so after a while, in sentences. */
+/** Sentences, after a while: which running interfaces lack a claim whose status shows their addresses and pod. */
 export function untold(machines: readonly Machine[], options: RestOptions): Promise<string[]> {
   return patiently("every claim to tell what its VM has", options, async () => {
     const { items } = await options.client.list(claims);

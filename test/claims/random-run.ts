@@ -1,4 +1,4 @@
-// One random run: so many things that users do and that go wrong, in a world of their own, and the checker's verdict on every change.
+// One random run: things that users do and that go wrong, in a cluster of its own; the checker judges every change.
 import type { Transport } from "../../src/kube/transport/transport.ts";
 import type { Change } from "./checker-record.ts";
 import { Checker } from "./checker.ts";
@@ -19,7 +19,7 @@ export interface RunOptions {
   /** Which world of its server it is. */
   readonly number: number;
   readonly compact?: () => void;
-  /** Who does nothing: names of users, or "faults". They are there all the same, so that the others choose what they choose. */
+  /** Who does nothing: names of users, or "faults". They are there all the same, so that the others' choices stay. */
   readonly without?: readonly string[];
   /** So long everybody has at the end to come to rest. */
   readonly patienceMs?: number;
@@ -47,7 +47,7 @@ export const users: readonly string[] = [
 ];
 /** Of a hundred steps, so many are something going wrong. */
 const faultShare = 8;
-/** A start that waits for a claim is answered 11 after 25 s and tried again; a busy machine takes ten times what an idle one takes. */
+/** A start that waits for a claim is answered 11 after 25 s and tried again; a busy machine takes ten times longer. */
 const defaultPatienceMs = 240_000;
 
 export async function run(options: RunOptions): Promise<Verdict> {

@@ -1,9 +1,9 @@
-// Gives a whole random run to one seed: who moves next, which answer and which watch event arrives, how time goes by, what is drawn. The programs are
-// the real ones, on an embedded API in this process; only what lies between them is ours.
+// Gives a whole random run to one seed: who moves next, which answer and watch event arrives, how time goes by, what is
+// drawn. The programs are the real ones, on an embedded API in this process; only what lies between them is ours.
 //
-// How: every request, every answer and every part of a watch waits for its turn. When nothing moves any more (no promise, no file, no socket), the seed
-// picks one of those that wait, in an order that does not depend on who came first; when none waits, time goes on to the next timer.
-// Promised: the same seed gives the same trace, in every run. Not promised: that across versions of Node or of the code.
+// How: every request, every answer and every part of a watch waits for its turn. When nothing moves (no promise, file
+// or socket), the seed picks one that waits, in an order that does not depend on arrival; if none waits, time goes on
+// to the next timer. Promised: the same seed gives the same trace. Not promised: across versions of Node or code.
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import timers from "node:timers/promises";
@@ -13,9 +13,9 @@ import { vi } from "vitest";
 import type { ApiResponse, Transport } from "../../src/kube/transport/transport.ts";
 import { Chance } from "./random-source.ts";
 
-/** One after the other with nothing to do: a call to a daemon takes three turns from one end of its socket to the other. */
+/** One after the other with nothing to do: a call to a daemon takes three turns from end to end of its socket. */
 const calmTurns = 8;
-/** What is under way in the kernel or in Node's threads, as Node names it. A wait for a connection or for a part of a stream is not among it. */
+/** Under way in the kernel or Node's threads, as Node names it; not waits for a connection or part of a stream. */
 const underWay = /^(FSReq|CloseReq|Immediate|PipeConnect|WriteWrap|ShutdownWrap)/;
 const beginning = Date.parse("2026-11-15T12:00:00Z");
 const real = { setImmediate, createHash: crypto.createHash };

@@ -1,5 +1,5 @@
-// Makes a random run that fails smaller: fewer steps, fewer users. Everybody in a run draws from a source of their own, so that who is left out changes no choice of
-// the others. How waits fall between choices is not in the seed: each smaller run is tried several times before it counts as well.
+// Makes a failing random run smaller: fewer steps, fewer users. Each user draws from a source of its own: the others'
+// choices stay. Waits between choices are not in the seed: a smaller run gets several tries before it passes.
 
 export interface Trial {
   readonly steps: number;

@@ -1,4 +1,4 @@
-// Chance from a seed, so that a run can be told again. The choices are the same; how the processes' waits fall between them is not.
+// Chance from a seed, to repeat a run. The choices are the same; how the processes' waits fall between them is not.
 export class Chance {
   #state: number;
 

@@ -1,4 +1,4 @@
-// A claim made by hand, and the pods that refer to it one after the other: the user of a namespace who wants an address and has no VM.
+// A claim made by hand and pods that refer to it in turn: the user of a namespace who wants an address and has no VM.
 import { setTimeout as pause } from "node:timers/promises";
 
 import type { KubeClient } from "../../src/kube/rest.ts";

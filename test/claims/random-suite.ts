@@ -1,6 +1,7 @@
-// Random runs as tests, on an API server of either kind. Every run prints its seed; HOLDFAST_CLAIMS_SEED=SEED repeats the choices of one (where `by` is "seed",
-// everything), HOLDFAST_CLAIMS_STEPS makes it longer or shorter, HOLDFAST_CLAIMS_WITHOUT=vm-3,faults leaves users out. HOLDFAST_CLAIMS_SHRINK=1 looks for
-// the smallest run of a seed that still fails (random-shrink.ts) and prints how to run it. HOLDFAST_CLAIMS_STORY=FILE keeps all changes of a run that failed.
+// Random runs as tests, on an API server of either kind. Every run prints its seed; HOLDFAST_CLAIMS_SEED=SEED repeats
+// its choices (where `by` is "seed", everything). HOLDFAST_CLAIMS_STEPS sets the length,
+// HOLDFAST_CLAIMS_WITHOUT=vm-3,faults leaves users out, HOLDFAST_CLAIMS_SHRINK=1 prints the smallest run that still
+// fails (random-shrink.ts), HOLDFAST_CLAIMS_STORY=FILE keeps all changes of a failed run.
 import { writeFileSync } from "node:fs";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -26,12 +27,12 @@ export interface RandomOptions {
   readonly fixed?: readonly number[];
   /** A server for each run, or one for all. */
   readonly servers: "fresh" | "one";
-  /** Who decides what moves next: processes' waits, as they fall, or the seed (random-schedule.ts), on a fresh embedded server. Default: waits. */
+  /** Who decides what moves next: waits of processes, or the seed (random-schedule.ts), on a fresh embedded server. */
   readonly by?: "waits" | "seed";
   readonly startMs?: number;
 }
 
-/** As a rule a step takes 20 ms, and a run ends after a few seconds; a busy machine, and a fault that shows at the end, take their time. */
+/** A step takes 20 ms as a rule, a run a few seconds; a busy machine, or a fault that shows at the end, longer. */
 const runMs = process.env["HOLDFAST_CLAIMS_SHRINK"] === undefined ? 600_000 : 3_600_000;
 
 export function randomRuns(title: string, start: () => Promise<RandomServer>, options: RandomOptions): void {

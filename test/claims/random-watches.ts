@@ -1,6 +1,6 @@
-// Watches as a bad day makes them: they break between any two events, so that what happens meanwhile is never told one by one; and every
-// stream is late by a time of its own, so that what was written in one order is heard in another. Within one stream the order stays, as the
-// API promises.
+// Watches as a bad day makes them: they break between any two events, so that what happens meanwhile is never told one
+// by one; and every stream is late by a time of its own, so that what was written in one order is heard in another.
+// Within one stream the order stays, as the API promises.
 import { setTimeout as pause } from "node:timers/promises";
 
 import type { ApiResponse, Transport } from "../../src/kube/transport/transport.ts";

@@ -1,4 +1,4 @@
-// On the clock; what the seed alone decides is in random-seeded.embedded.test.ts. `npm run test:full` has 5,000 steps, in two files that run beside each other.
+// On the clock; by the seed alone: random-seeded.embedded.test.ts. `npm run test:full`: 5,000 steps, two files at once.
 import { volume } from "../volume.ts";
 import { randomEmbeddedServer } from "./random-embedded-server.ts";
 import { randomRuns } from "./random-suite.ts";

@@ -1,5 +1,5 @@
-// The real kube-apiserver with the real controller-manager, whose garbage collection is part of the stories: it knows VMs, their instances and
-// claims from the start.
+// The real kube-apiserver with the real controller-manager, whose garbage collection is part of the stories: it knows
+// VMs, their instances and claims from the start.
 import { claimDefinition } from "../../src/claims/crd.ts";
 import { connect } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";

@@ -1,4 +1,4 @@
-// The way in and the way out: the kind IPAMClaim is put where there is none and never taken back, and our finalizers are let go of.
+// The way in and out: the kind IPAMClaim is put where there is none and never taken back; our finalizers are let go of.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { claimFinalizer } from "../../src/api/claims/claim-marks.ts";
@@ -31,7 +31,7 @@ const definitions = defineResource<ClaimDefinition>({
 const at = { name: "ipamclaims.k8s.cni.cncf.io" };
 const signal = new AbortController().signal;
 
-/** What an install writes. The API server goes on to write the status of a kind after it serves it, so its version may change by itself. */
+/** What an install writes. A served kind's status is written by the API server: its version changes by itself. */
 function written({ metadata, spec }: ClaimDefinition) {
   const { uid, generation, labels, annotations } = metadata;
   return { uid, generation, labels, annotations, spec };

@@ -1,4 +1,4 @@
-// What users ask about: snapshots, clones, pools, lost nodes; and with the commands themselves: backups and moves to another cluster.
+// What users ask about: snapshots, clones, pools, lost nodes; with the commands: backups, moves to another cluster.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Every row of the state machine of a persistent address (its event and the states it starts from) against the stories: a row without one would
-// be a promise without a proof.
+// Every row of the state machine of a persistent address (its event and the states it starts from) against the stories:
+// a row without one would be a promise without a proof.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,5 +1,5 @@
-// Every row of the state machine on the real API server, where the real controller-manager collects garbage. (The row in which validation has its say is in
-// webhook.real.test.ts.)
+// Every row of the state machine on the real API server, where the real controller-manager collects garbage. (The row
+// in which validation has its say is in webhook.real.test.ts.)
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { volume } from "../volume.ts";
 import { realServer } from "./real-server.ts";

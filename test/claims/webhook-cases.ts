@@ -1,4 +1,4 @@
-// What stories about webhooks are told with: VMs that run, claims as the reconciler makes them, and what became of both.
+// What stories about webhooks need: running VMs, claims as the reconciler makes them, and what became of both.
 import {
   claimFinalizer,
   claimNicAnnotation,

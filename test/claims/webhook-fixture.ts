@@ -1,4 +1,4 @@
-// The webhooks on a server: the real TLS server of one controller, the configurations that lead to it, and people who ask.
+// The webhooks on a server: a controller's real TLS server, the configurations that lead to it, and people who ask.
 import { definitionOf } from "../../src/api/definition.ts";
 import { kinds } from "../../src/api/kinds.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
@@ -32,7 +32,7 @@ import { until } from "../lab/wait.ts";
 import { install } from "./kubevirt/crds.ts";
 import { Kubevirt } from "./kubevirt/kubevirt.ts";
 
-/** A server, and clients of it: of the administrator, of the controller's account, and of somebody who may edit claims. */
+/** A server, and clients of it: the administrator's, the controller's, and one of somebody who may edit claims. */
 export interface WebhookServer {
   readonly admin: KubeClient;
   readonly controller: KubeClient;
@@ -147,7 +147,7 @@ export class Fixture {
     return name;
   }
 
-  /** A namespace whose pods are on a network of OVN-Kubernetes' that users define, instead of on the cluster's; the controller has seen it. */
+  /** A namespace with pods on a user-defined primary network of OVN-Kubernetes; the controller has seen it. */
   async primaryNamespace(subnets: string): Promise<string> {
     this.#number += 1;
     const namespace = `t${this.#number}`;

@@ -1,5 +1,4 @@
-// The way of an administrator, with the programs themselves: the kind, a controller with webhooks under the rights that deploy/ gives, and
-// the way out.
+// An administrator's way, with the programs: the kind, a controller with webhooks under deploy/'s rights, the way out.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:https";

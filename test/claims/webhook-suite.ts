@@ -1,4 +1,4 @@
-// What the webhooks do to pods and claims, on whichever API server: through real TLS, by the server's own rules of admission.
+// What the webhooks do to pods and claims, on any API server: through real TLS, by the server's own rules of admission.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import {

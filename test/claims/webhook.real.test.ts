@@ -1,4 +1,4 @@
-// The webhooks on the real kube-apiserver, with the rights that deploy/ gives the controller and no others, and with real garbage collection.
+// The webhooks on the real kube-apiserver, with just the rights that deploy/ gives, and with real garbage collection.
 import { connect, type Connection } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";

@@ -1,5 +1,5 @@
-// What the tests of persistent addresses on real nodes share: a cluster with Holdfast and KubeVirt's kinds, KubeVirt played with real launcher
-// pods, and three sides of the truth about an address: the kernels of the nodes, its hold, and the claim as a user sees it.
+// What tests of persistent addresses on real nodes share: a cluster with Holdfast and KubeVirt's kinds, KubeVirt played
+// with real launcher pods, and three truths about an address: nodes' kernels, its hold, the claim as users see it.
 import { claimDefinition } from "../../src/claims/crd.ts";
 import { connect, type Connection } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
@@ -21,7 +21,7 @@ import { until } from "../lab/wait.ts";
 import { launcherSpec, RealKubelet } from "./claim-kubelet.ts";
 import { applyWebhooks } from "./claim-webhooks.ts";
 
-/** A start or a stop takes 2 s on two idle cores, and no story has more than ten of them; ten times that for a busy machine. */
+/** A start or stop takes 2 s on two idle cores, and a story has ten at most; ten times that for a busy machine. */
 export const storyMs = 240_000;
 export const namespace = "default";
 /** observed: section 2, the names in a launcher pod of the networks that the VM calls blue and green. */

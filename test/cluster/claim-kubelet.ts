@@ -1,5 +1,5 @@
-// The nodes' part in a launcher's life, on real nodes: kubelet, containerd and the CNI plugins do it all, and here it is only asked for and
-// waited for. The launcher is a shell that ends when it is told to, as virt-launcher does: on TERM at once with 0, on INT with 1.
+// The nodes' part in a launcher's life, on real nodes: kubelet, containerd and the CNI plugins do it all; this asks and
+// waits. The launcher is a shell that ends when told to, as virt-launcher does: on TERM at once with 0, on INT with 1.
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { find, remove } from "../claims/kubevirt/edit.ts";
 import { elementsOfPod, type NodePart } from "../claims/kubevirt/kubelet.ts";

@@ -1,5 +1,5 @@
-// deploy/webhooks.yaml in the lab, where the controller is a program on the machine and no kube-proxy leads from a Service to it: the Service names the
-// place at which the API server reaches the controller, and everything else is as it is shipped.
+// deploy/webhooks.yaml in the lab, where the controller is a program on the machine and no kube-proxy leads from a
+// Service to it: the Service names the place where the API server reaches it; everything else is as shipped.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,6 +1,6 @@
-// How VMs end on real nodes, and what becomes of their addresses: deleted in the three ways with the real garbage collection, made anew under the
-// same name, a launcher that is force-deleted while its sandbox lives on, a controller that is dead meanwhile; and a claim that a user made by hand
-// for a plain pod.
+// How VMs end on real nodes, and what becomes of their addresses: deleted in the three ways with the real garbage
+// collection, made anew under the same name, a launcher that is force-deleted while its sandbox lives on, a controller
+// that is dead meanwhile; and a claim that a user made by hand for a plain pod.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
 import { claims } from "../claims/claim-objects.ts";

@@ -1,6 +1,6 @@
-// A node is lost with a VM on it: kubelet, containerd and our daemon are killed, its guest runs on and nobody knows. An operator says that it is
-// out of service; the VM starts elsewhere with its address; when our daemon comes back it takes the old guest off the network, before any
-// kubelet does. One test, since each step stands on the one before.
+// A node is lost with a VM on it: kubelet, containerd and our daemon are killed, its guest runs on and nobody knows. An
+// operator says that it is out of service; the VM starts elsewhere with its address; when our daemon comes back it
+// takes the old guest off the network, before any kubelet does. One test, since each step stands on the one before.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
 import { losePods, setOutOfService } from "../claims/kubevirt/nodes.ts";
@@ -52,7 +52,7 @@ test(
     await until(async () => node.kubelet.start().then(() => true), { what: "kubelet on containerd" });
     await setOutOfService(fixture.client, "node3", false);
     await node.waitReady();
-    // While its daemon was heard and its kubelet was not, the old pod stood there: the taint alone says nothing about a machine that speaks.
+    // While only its daemon was heard, the old pod stood there: a taint alone says nothing of a machine that speaks.
     await fixture.usersAre(address, "lost.blue", launcher);
     await fixture.kernelsAre(address, "node1");
     const claim = await fixture.claimIs(

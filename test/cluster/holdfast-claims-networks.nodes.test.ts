@@ -1,5 +1,5 @@
-// Persistent addresses on real nodes beyond one plain range: both families, a network that is cut into slices of nodes, and the webhooks in
-// front of the API server. One cluster for all of it; only KubeVirt is played.
+// Persistent addresses on real nodes beyond one plain range: both families, a network that is cut into slices of nodes,
+// and the webhooks in front of the API server. One cluster for all of it; only KubeVirt is played.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
 import { connect } from "../../src/kube/config/connect.ts";

@@ -1,5 +1,5 @@
-// A VM keeps its address on three real nodes: launcher pods that kubelet and containerd run, ADD and DEL by the real shim, what the kernels
-// have in the sandboxes. Its life: start, stop, another node, migrations, NICs that come and go. One story per test; only KubeVirt is played.
+// A VM keeps its address on three real nodes: launcher pods of kubelet and containerd, ADD and DEL by the real shim,
+// the kernels' view of sandboxes. Start, stop, another node, migrations, NICs that come and go; KubeVirt is played.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
 import { forget, plug, unplug } from "../claims/kubevirt/hotplug.ts";

@@ -1,5 +1,5 @@
-// Deployments of 60 pods (30 in `npm test`) on three real nodes whose addresses are ours: one and three interfaces, bridge and macvlan, both
-// families; scaled, rolled, with daemons killed, a node lost and the API server away. The tests are one story, in order.
+// Deployments of 60 pods (30 in `npm test`) on three real nodes with our addresses: one and three interfaces, bridge
+// and macvlan, both families; scaled, rolled, daemons killed, a node lost, the API server away. One story, in order.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
 import type { Cluster } from "../lab/cluster.ts";

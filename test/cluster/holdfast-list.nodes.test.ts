@@ -1,5 +1,5 @@
-// What whereabouts' own end-to-end tests look at, case by case, with our plugin on real nodes; and what its users asked for
-// that only real pods can show: addresses by number, addresses that stay with a StatefulSet's pods, networks of others.
+// What whereabouts' own end-to-end tests check, case by case, with our plugin on real nodes; and users' wishes that
+// only real pods can show: addresses by number, addresses that stay with a StatefulSet's pods, networks of others.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import type { Cluster } from "../lab/cluster.ts";

@@ -1,5 +1,5 @@
-// Debian's bridge and macvlan with our addresses, called as a runtime calls them: by hand, and by the real cnitool. On the
-// real API server and on the embedded one.
+// Debian's bridge and macvlan with our addresses, called as a runtime calls them: by hand, and by the real cnitool. On
+// the real API server and on the embedded one.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -190,7 +190,7 @@ describe.each(["real", "embedded"] as const)("on the %s API", (kind) => {
     }
     expect(await held()).toHaveLength(before.length + 2);
     expect(await tool("status", "gc1", paths[0]!)).toMatchObject({ status: 0, stdout: "" });
-    // It deletes what it has on record, and asks the plugin to collect without a list: nothing else may be freed by that.
+    // It deletes what it has on record, and asks the plugin to collect without a list, which may free nothing else.
     expect(await tool("gc", "gc1", paths[0]!)).toMatchObject({ status: 0 });
     expect(await held()).toEqual(before);
     await host.daemon.kill();

@@ -1,5 +1,5 @@
-// Sliced networks that change under running pods, on three real nodes: from shared to sliced and back, another range, another
-// slice size; a node that leaves, joins, and comes back under another name. The tests are one story, in order.
+// Sliced networks that change under running pods, on three real nodes: from shared to sliced and back, another range,
+// another slice size; a node that leaves, joins, and comes back under another name. The tests are one story, in order.
 import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";

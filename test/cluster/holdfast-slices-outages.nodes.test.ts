@@ -1,6 +1,6 @@
-// Sliced networks while things are away, on three real nodes: the API server (for a minute in `npm run test:full`) under ADD and DEL, with a daemon killed
-// and a node without power meanwhile; a node behind a cut cable whose Node is deleted; a node that is off and released, and
-// comes back. The tests are one story, in order.
+// Sliced networks while things are away, on three real nodes: the API server (for a minute in `npm run test:full`)
+// under ADD and DEL, with a daemon killed and a node without power meanwhile; a node behind a cut cable whose Node is
+// deleted; a node that is off and released, and comes back. The tests are one story, in order.
 import { setTimeout as pause } from "node:timers/promises";
 
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
@@ -178,7 +178,7 @@ test(
     await node.kill();
     await lab.rest.delete("/api/v1/nodes/node3");
     expect((await release()).status).not.toBe(0);
-    // Five minutes after its last word, which nobody waits for here. A Lease that stayed set back would be a restored API server's.
+    // Five minutes after its last word, without the wait. A Lease that stays set back is a restored API server's.
     const lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/holdfast-node-node3";
     const { spec: left } = await lab.rest.get<{ spec: { renewTime: string } }>(lease);
     const renewTime = new Date(Date.now() - 300_000).toISOString().replace("Z", "000Z");

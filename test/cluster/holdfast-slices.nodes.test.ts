@@ -1,5 +1,5 @@
-// Pods on sliced networks, on three real nodes: addresses from the node's own slice, both families, two definitions of one
-// network, nothing left and something again, borrowed pieces, and the part that belongs to no node.
+// Pods on sliced networks, on three real nodes: addresses from the node's own slice, both families, two definitions of
+// one network, nothing left and something again, borrowed pieces, and the part that belongs to no node.
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from "vitest";
 
 import {

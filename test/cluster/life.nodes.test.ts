@@ -18,7 +18,7 @@ beforeAll(async () => {
 }, coldStartTimeoutMs);
 afterAll(() => lab?.stop());
 
-/** A node counts as lost 20 s after its last word; pods need a few seconds more. Four times that, for a busy machine. */
+/** A node is lost 20 s after its last word, pods need a few seconds more; four times that for a busy machine. */
 const lossTimeoutMs = 180_000;
 const pods = "/api/v1/namespaces/default/pods";
 

@@ -1,5 +1,5 @@
-// The lab's delegating plugin does what the real Multus was recorded doing: every call of every plugin byte for byte, the statuses that it
-// writes, and how each command ends. With MULTUS=file the real one is held to the same record.
+// The lab's delegating plugin does what the real Multus was recorded doing: every call of every plugin byte for byte,
+// the statuses that it writes, and how each command ends. With MULTUS=file the real one is held to the same record.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

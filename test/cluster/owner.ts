@@ -1,4 +1,4 @@
-// A process that owns a cluster and then does nothing: to be killed by remains.test.ts. Prints what it has, as one line of JSON.
+// A process that owns a cluster and does nothing: remains.test.ts kills it. Prints what it has, as one line of JSON.
 import { readlinkSync } from "node:fs";
 
 import { cluster } from "../lab/start.ts";

@@ -1,4 +1,4 @@
-// cnitool on a node: ADD and DEL in sandboxes of the test's own, where nothing can be scheduled because there is no API server.
+// cnitool on a node: ADD and DEL in the test's own sandboxes, where without an API server nothing can be scheduled.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

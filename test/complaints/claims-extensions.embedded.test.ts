@@ -1,4 +1,4 @@
-// What kubevirt/ipam-extensions gets wrong, and the deadlock of it and OVN-Kubernetes together: each shown not to happen here, on a cluster of a
+// What kubevirt/ipam-extensions gets wrong, and its deadlock with OVN-Kubernetes: none happens here, on a cluster of a
 // real leader, real daemons and a played KubeVirt. Rows d1 and x1 to x12 of docs/complaints.md.
 import { expect } from "vitest";
 

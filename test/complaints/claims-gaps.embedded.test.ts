@@ -1,5 +1,5 @@
-// The gaps of OVN-Kubernetes with claims (g1 to g9 of docs/complaints.md), each shown not to be here, on a cluster of a real leader, real daemons
-// and a played KubeVirt.
+// The gaps of OVN-Kubernetes with claims (g1 to g9 of docs/complaints.md), each shown not to be here, on a cluster of a
+// real leader, real daemons and a played KubeVirt.
 import { expect } from "vitest";
 
 import { claims } from "../claims/claim-objects.ts";

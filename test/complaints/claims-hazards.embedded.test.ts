@@ -1,5 +1,5 @@
-// The hazards of OVN-Kubernetes with claims (h1 to h4 of docs/complaints.md), each shown not to happen here, on a cluster of a real leader, real
-// daemons and a played KubeVirt.
+// The hazards of OVN-Kubernetes with claims (h1 to h4 of docs/complaints.md), each shown not to happen here, on a
+// cluster of a real leader, real daemons and a played KubeVirt.
 import { expect } from "vitest";
 
 import { claims } from "../claims/claim-objects.ts";

@@ -1,5 +1,5 @@
-// What users of whereabouts and KubeVirt ask for with VMs (500, 557, kubevirt 13709 of docs/complaints.md), on a cluster of a real leader,
-// real daemons and a played KubeVirt.
+// What users of whereabouts and KubeVirt ask for with VMs (500, 557, kubevirt 13709 of docs/complaints.md), on a
+// cluster of a real leader, real daemons and a played KubeVirt.
 import { expect } from "vitest";
 
 import { drain, on } from "../claims/stories/draining.ts";

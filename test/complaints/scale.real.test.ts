@@ -1,5 +1,5 @@
-// Complaints about whereabouts under load (docs/complaints.md): duplicates, attachments that take minutes, the global lease.
-// Nothing here asserts a time: bench/ measures. What is shown is that the causes are gone.
+// Complaints about whereabouts under load (docs/complaints.md): duplicates, attachments that take minutes, the global
+// lease. Nothing here asserts a time: bench/ measures. What is shown is that the causes are gone.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
 import { freeMapName } from "../../src/cluster/free-map.ts";
@@ -124,7 +124,7 @@ const fieldsOf = (uri: string) => new URL(uri, "https://server").searchParams;
 /** Whose pods alone are asked for. */
 const nodeOf = (uri: string) => /^spec\.nodeName=(node\d)$/.exec(fieldsOf(uri).get("fieldSelector") ?? "")?.[1];
 
-/** After a watch that broke, a daemon learns the server's version (src/kube/cache/reflector.ts): from a list of one key, which reads one object at most. */
+/** After a broken watch a daemon learns the server's version (src/kube/cache/reflector.ts) from a list of one key. */
 const isOfOneName = (uri: string) =>
   /^metadata\.name=[^,]+$/.test(fieldsOf(uri).get("fieldSelector") ?? "") && fieldsOf(uri).get("limit") === "1";
 

@@ -1,4 +1,4 @@
-// Complaints about node slices (docs/complaints.md): panics, lost addresses, dropped limits, objects that grow or stay behind.
+// Complaints about node slices (docs/complaints.md): panics, lost addresses, dropped limits, objects that grow or stay.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
 import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";

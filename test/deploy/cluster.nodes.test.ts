@@ -1,5 +1,5 @@
-// deploy/holdfast.yaml with its image on real nodes: daemon and controller come up with the rights they were given, and pods get
-// their addresses through them.
+// deploy/holdfast.yaml with its image on real nodes: daemon and controller come up with the rights they were given, and
+// pods get their addresses through them.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

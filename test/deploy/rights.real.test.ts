@@ -1,4 +1,4 @@
-// deploy/holdfast.yaml on the real server: it applies, and its accounts may do what stands in the tables here and nothing else.
+// deploy/holdfast.yaml on the real server: it applies, and its accounts may do what the tables here say, nothing else.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -59,7 +59,7 @@ async function boundAccount(node: string): Promise<Access> {
   return { ...lab.access, token: status.token };
 }
 
-/** A generation rises with every change of what its object asks for. Accounts and rights have none; their tables are below. */
+/** A generation rises with each change of the spec. Accounts and rights have none; their tables are below. */
 async function generations(): Promise<string> {
   const format = "jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.generation}{'\\n'}{end}";
   return lab.kubectl(["get", "-f", file, "-o", format]);
@@ -132,7 +132,7 @@ const tables: Readonly<Record<string, Table>> = {
       "whereabouts.cni.cncf.io/ippools": [...read, "create", "patch", "delete"],
       "whereabouts.cni.cncf.io/ippools/status": ["patch"],
       "whereabouts.cni.cncf.io/nodeslicepools": [...read, "create", "update", "delete"],
-      // and nodeslicepools/status, where the definition of whereabouts' fork stands: ours has no such resource to ask about
+      // and nodeslicepools/status with the definition of whereabouts' fork: ours has no such resource to ask about
       "whereabouts.cni.cncf.io/overlappingrangeipreservations": [...read, ...write],
       "holdfast.io/holds": [...read, ...write],
     },

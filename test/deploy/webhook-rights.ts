@@ -1,4 +1,4 @@
-// deploy/webhooks.yaml on the real server: it applies over what a controller has written, and gives the controller what it needs for it.
+// deploy/webhooks.yaml on the real server: it applies over a controller's writes, and gives the controller its rights.
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";

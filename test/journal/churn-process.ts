@@ -1,5 +1,5 @@
-// A process for kill.test.ts: takes and releases addresses of a journal as fast as it can, and says on its standard output what it asks for
-// (before) and what it was answered (after), each line written before anything else happens.
+// A process for kill.test.ts: takes and releases addresses of a journal as fast as it can, and says on its standard
+// output what it asks for (before) and what it was answered (after), each line written before anything else happens.
 import { writeSync } from "node:fs";
 
 import { ownerKey } from "../../src/ipam/owner.ts";

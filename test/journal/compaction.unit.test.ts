@@ -1,4 +1,4 @@
-// A rewriting has what was decided and not yet on the disk. Where the disk then refuses that, the rewriting must not take the file's place.
+// A rewriting has decisions that are not on the disk yet. If the disk refuses those, it must not take the file's place.
 import { expect, it } from "vitest";
 
 import { ownerKey } from "../../src/ipam/owner.ts";

@@ -1,4 +1,4 @@
-// A recorded story, cut at every byte and with every byte changed: what was answered is there, or the journal says that it is in doubt.
+// A recorded story, cut at every byte, every byte changed: what was answered is there, or the journal is in doubt.
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -103,7 +103,7 @@ it("is trusted again once it was compared with its mirror, and believes the mirr
   const folder = newFolder();
   await record(folder);
   const bytes = readFileSync(join(folder, file)).toString("latin1");
-  // The hand-over of 10.0.0.2 to b's second sandbox cannot be read any more. It might as well have been a release and a take by another.
+  // The hand-over of 10.0.0.2 to b's second sandbox is unreadable: it might have been a release and another's take.
   const place = withFile(Buffer.from(bytes.replace('"second"', '"secund"'), "latin1"));
   const journal = await openOn(place);
   expect(held(journal)).toEqual({ "10.0.0.2": "b", "10.0.0.4": "d" });

@@ -12,7 +12,7 @@ export type DiskCall =
   | "syncFolder"
   | "read";
 
-/** What is to happen to one call. `torn`: so many bytes of an append get there before it fails. `late`: it is done, and then fails. */
+/** What happens to one call. `torn`: so many bytes of an append arrive before it fails. `late`: done, then fails. */
 export interface Flaw {
   readonly code: string;
   readonly torn?: number;

@@ -1,4 +1,4 @@
-// A real process that is killed with -9 under load, again and again on the same folder: the next one goes on with all that was answered.
+// A real process, killed with -9 under load again and again on one folder: the next has all that was answered.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

@@ -1,4 +1,4 @@
-// A disk in memory that knows what a power cut may take: what was written and not synced, and names that were given and not synced.
+// A disk in memory that knows what a power cut may take: bytes that were not synced, and names that were not synced.
 import type { JournalDisk, JournalFile } from "../../src/ledger/journal/disk.ts";
 import { JournalError } from "../../src/ledger/journal/error.ts";
 

@@ -1,5 +1,5 @@
-// Random requests, many at once, on a disk that fails at any call and loses its power at any call, against a model that knows for every
-// address what may be true of it.
+// Random requests, many at once, on a disk that fails at any call and loses its power at any call, against a model that
+// knows for every address what may be true of it.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 
@@ -47,7 +47,7 @@ class Model {
     this.#serials.set(ask, (this.#asked += 1));
   }
 
-  /** It was answered: this is true now, or, where one that was asked later was answered before it, perhaps was before that. */
+  /** It was answered: this is true now, or perhaps was before, where a later question was answered before it. */
   know(ask: Ask, who: string): void {
     this.#open.delete(ask);
     const serial = this.#serials.get(ask)!;

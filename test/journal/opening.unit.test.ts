@@ -1,4 +1,4 @@
-// Opening fails at each call of the disk in turn: it says so or goes on, and the next opening has all that was answered. And a disk that hangs.
+// Opening fails at each disk call in turn: it says so or goes on; the next has all answers. And a disk that hangs.
 import { expect, it } from "vitest";
 
 import type { JournalDisk } from "../../src/ledger/journal/disk.ts";

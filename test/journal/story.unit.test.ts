@@ -179,7 +179,7 @@ it.each([
   nowMs += jumpMs;
   const restarted = await open(before, { now });
   const cooling = [...journal.coolingOf(domain)];
-  // Forward: early. Back: what was left of it, and after a restart, which knows only the wall clock, one whole cooldown.
+  // Forward: early. Back: the rest of it, and after a restart, which knows only the wall clock, a whole cooldown.
   expect(cooling.map(({ untilMs }) => untilMs - nowMs)).toEqual(jumpMs < 0 ? [20_000] : []);
   expect([...restarted.coolingOf(domain)].map(({ untilMs }) => untilMs - nowMs)).toEqual(jumpMs < 0 ? [30_000] : []);
   nowMs += 20_000;

@@ -1,4 +1,4 @@
-// A node that is lost and comes back, with real daemons: the VM runs on elsewhere with its address, and the guest that stayed behind is cut off.
+// A lost node comes back, with real daemons: the VM runs elsewhere with its address; the guest left behind is cut off.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

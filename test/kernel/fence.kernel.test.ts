@@ -1,7 +1,7 @@
-// An old guest is kept off the network when its node returns: real namespaces and interfaces, a ledger on the embedded API.
+// An old guest stays cut off when its node returns: real namespaces and interfaces, a ledger on the embedded API.
 //
-// `pod` is the sandbox that stayed behind; its cable is called as KubeVirt's bridge binding calls it, beside the one that has the plugin's name.
-// `other` sees the guest over the wire for as long as the fence lets it.
+// `pod` is the sandbox that stayed behind; its cable is called as KubeVirt's bridge binding calls it, beside the one
+// that has the plugin's name. `other` sees the guest over the wire for as long as the fence lets it.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -73,7 +73,7 @@ describe("the fence", () => {
 
   beforeEach(async () => {
     wire = await Wire.of([{ name: "pod" }, { name: "other" }]);
-    // As virt-handler leaves it: the cable renamed, and an interface without a cable (there a dummy) with the name that the plugin gave.
+    // As virt-handler leaves it: the cable renamed, and an interface without one (a dummy) under the plugin's name.
     await wire.ip("pod", "link", "set", "eth0", "down");
     await wire.ip("pod", "link", "set", "eth0", "name", cable);
     await wire.ip("pod", "link", "set", cable, "up");

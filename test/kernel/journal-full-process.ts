@@ -1,5 +1,5 @@
-// A process for journal-full.test.ts, inside a mount namespace with a small file system of its own: what a journal does when that is full.
-// Prints what came of each step as one line of JSON.
+// A process for journal-full.test.ts, inside a mount namespace with a small file system of its own: what a journal does
+// when that is full. Prints what came of each step as one line of JSON.
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,5 +1,5 @@
-// A journal on a real file system of 64 KiB that is full: nothing is handed out, all that is released is written down, nothing is lost, and
-// it goes on by itself when there is room again.
+// A journal on a real file system of 64 KiB that is full: nothing is handed out, all that is released is written down,
+// nothing is lost, and it goes on by itself when there is room again.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

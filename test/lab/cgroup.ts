@@ -43,7 +43,7 @@ function enable(folder: string, controller: string): void {
   }
 }
 
-/** Removes the group and all below it, deepest first. A group with a process that is still dying throws EBUSY: ask again. */
+/** Removes the group and all below it, deepest first. EBUSY while a process in it is still dying: ask again. */
 export function removeCgroup(folder: string): void {
   if (!existsSync(folder)) return;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

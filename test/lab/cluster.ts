@@ -1,9 +1,9 @@
 // A real Kubernetes for a test: `await using lab = await cluster({ nodes: 3 })`.
 //
-// Without nodes it is etcd, the API server and garbage collection on loopback, up in about 4 s. With nodes it is the whole
-// of it, in a network namespace of its own; the API server is then reached through a relay on loopback. Several clusters
-// run side by side. Promised: nothing of it is left after stop(), nor after the death of this process once the next
-// cluster has started. Not promised: durability of etcd against a power cut, unless `fsync` is asked for.
+// Without nodes it is etcd, the API server and garbage collection on loopback, up in about 4 s. With nodes it is the
+// whole of it, in a network namespace of its own; the API server is then reached through a relay on loopback. Several
+// clusters run side by side. Promised: nothing of it is left after stop(), nor after the death of this process once the
+// next cluster has started. Not promised: durability of etcd against a power cut, unless `fsync` is asked for.
 import { join } from "node:path";
 
 import type { KubeBinaries } from "../../tools/kube/build.ts";
@@ -101,7 +101,7 @@ export class Cluster {
     return run([this.#parts.binaries.path("kubectl"), `--kubeconfig=${kubeconfig}`, ...args], rest);
   }
 
-  /** Makes etcd forget all history up to now. The API server learns of it a moment later; a restart makes sure at once. */
+  /** Makes etcd forget all history up to now. The API server learns of it a moment later; after a restart at once. */
   compact(): Promise<void> {
     return compact(this.folder);
   }

@@ -67,7 +67,7 @@ export function makeControllerManager(plan: ControlPlanePlan, identities: Identi
     // A node that says nothing is NotReady after 20 s instead of 50: every test that loses one waits for it.
     `--node-monitor-grace-period=20s`,
     `--node-monitor-period=2s`,
-    // By itself it asks 20 times a second at most: a namespace that goes asks for every kind, and waited seconds for that.
+    // The default is 20 a second: a namespace that goes asks for every kind, and waited seconds for that.
     `--kube-api-qps=1000`,
     `--kube-api-burst=2000`,
     `--controllers=${controllers.join(",")}`,

@@ -1,7 +1,7 @@
 // CustomResourceDefinitions that are there before any controller begins.
 //
-// Garbage collection looks for kinds when it begins, and then every 30 s. One that has met an owner's kind and not yet its dependents' finds
-// no dependents to orphan, lets the owner go, and never looks again: definitions that are made one after another while it begins lead to that.
+// Garbage collection lists kinds at its start, then every 30 s. If it knows an owner's kind but not its dependents', it
+// finds none to orphan, lets the owner go, and never looks again: definitions made during its start lead to that.
 import type { Rest } from "./rest.ts";
 import { until } from "./wait.ts";
 

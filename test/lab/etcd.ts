@@ -39,10 +39,7 @@ export function makeEtcd({ binaries, state, place, fsync }: EtcdPlan): Component
 export const etcdUrl = (folder: string) => `unix://${socketIn(folder)}`;
 const socketIn = (folder: string) => join(folder, "etcd.sock");
 
-/**
- * Forgets all history up to now, and says so under the key by which API servers learn how far etcd was compacted: theirs is
- * forgotten with it.
- */
+/** Forgets all history up to now, and writes the key by which API servers learn of it: theirs is forgotten too. */
 export async function compact(folder: string): Promise<void> {
   const post = async (path: string, body: object) => {
     const { status, words } = await ask(folder, "POST", path, JSON.stringify(body));

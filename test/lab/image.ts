@@ -1,4 +1,4 @@
-// A container image archive as `docker save` writes it and `ctr images import` reads it: one layer per image, no registry.
+// A container image archive as of `docker save`, for `ctr images import`: one layer per image, no registry.
 import { createHash } from "node:crypto";
 
 import { tar, type TarEntry } from "./tar.ts";

@@ -31,7 +31,7 @@ export async function ensureImages(cache: string = cacheRoot()): Promise<LabImag
   return { archive: join(folder, "images.tar"), pause: join(folder, "pause") };
 }
 
-/** Into a folder of its own that is renamed when it is whole: two makers at once do not meet, and the second one's is dropped. */
+/** Into a folder of its own, renamed when it is whole: two makers at once do not meet; the second's is dropped. */
 async function makeImages(folder: string): Promise<void> {
   mkdirSync(dirname(folder), { recursive: true });
   const temporary = mkdtempSync(`${folder}.`);

@@ -1,6 +1,6 @@
 // The network of a cluster with nodes: a network namespace of its own with one bridge, to which every node is joined.
 //
-//   lab0  172.30.0.1/24, and 10.96.0.1 where pods expect the API server     node N  172.30.0.(10+N)/24, pods 10.88.N.0/24
+//   lab0  172.30.0.1/24, and 10.96.0.1 where pods expect the API server   node N  172.30.0.(10+N)/24, pods 10.88.N.0/24
 //
 // The namespace has no name in /run/netns and no way to the outside: it lives as long as its holder, and goes with it.
 import { spawn } from "node:child_process";

@@ -1,8 +1,8 @@
-// What a node's file system is, as the commands that make it: the machine's own, with private copies of what a node writes.
+// A node's file system, as the commands that make it: the machine's own, with private copies of what a node writes.
 //
-// The machine's folders are below an overlay, so that whatever a node writes to /etc, /opt, /var/lib and /var/log stays in
-// the node's folder and survives its restart. containerd's own folder is bound from there, because an overlay cannot stand
-// on an overlay. /run is fresh at every start, as after a reboot.
+// The machine's folders are below an overlay, so that whatever a node writes to /etc, /opt, /var/lib and /var/log stays
+// in the node's folder and survives its restart. containerd's own folder is bound from there, because an overlay cannot
+// stand on an overlay. /run is fresh at every start, as after a reboot.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -16,7 +16,7 @@ const bound: Readonly<Record<string, string>> = {
   "cni-bin": "/opt/cni/bin",
 };
 
-/** kubelet sets these for the whole machine; each node gets a file of its own in their place, with the value kubelet wants. */
+/** kubelet sets these for the whole machine; each node has its own file instead, with the value kubelet wants. */
 const sysctls: Readonly<Record<string, string>> = {
   "vm/overcommit_memory": "1",
   "vm/panic_on_oom": "0",

@@ -1,4 +1,4 @@
-// One real node: kubelet and containerd in namespaces of their own, whose init is one pid. Killing the init is a power cut.
+// One real node: kubelet and containerd in namespaces of their own, with one pid as init. Killing it is a power cut.
 //
 // What is on the node's disk survives kill() and restart(); what was in its memory, its network and its /run does not.
 import { readFileSync } from "node:fs";
@@ -92,8 +92,8 @@ export class LabNode {
   }
 
   /**
-   * containerd listens before it has gone through the sandboxes on its disk, and kubelet ends where it meets it then. On a
-   * machine of its own systemd starts it again.
+   * containerd listens before it has gone through the sandboxes on its disk, and kubelet ends where it meets it then.
+   * On a machine of its own systemd starts it again.
    */
   async #startKubelet(kubelet: Component, signal: AbortSignal | undefined): Promise<void> {
     for (let round = 1; ; round++) {

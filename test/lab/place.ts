@@ -21,7 +21,7 @@ export function insideOf(pid: number): Place {
 
 const unshare = ["unshare", "--net", "--mount", "--mount-proc", "--uts", "--pid", "--fork", "--kill-child=KILL", "--"];
 
-/** A node that is about to begin: the command becomes the init of new namespaces, and everything in them dies with it. */
+/** A node that is about to begin: the command becomes the init of new namespaces; everything in them dies with it. */
 export const asNewNode: Place = { wrap: (command) => [...unshare, ...command], forks: true };
 
 /** The program is killed when whoever started it dies, however that happens. */

@@ -2,7 +2,7 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
-/** Below the range from which the kernel picks ports for outgoing connections (32768 and up): nobody takes it by accident. */
+/** Below the range from which the kernel picks outgoing ports (32768 and up): nobody takes it by accident. */
 const lowest = 20_000;
 const highest = 32_000;
 /** With 12,000 ports of which a few hundred are taken at the very most, 50 tries fail once in 10^70. */

@@ -1,8 +1,8 @@
 // Removes what a cluster took: at its end, or at the next start when its owner died without a word.
 //
-// Most of it goes by itself: every process of a cluster dies with its owner (PR_SET_PDEATHSIG), and its namespaces, which
-// no name or mount holds, die with the processes. What the kernel does not collect is collected here: a process that got
-// away, cgroups, mounts below the folder, the folder.
+// Most of it goes by itself: every process of a cluster dies with its owner (PR_SET_PDEATHSIG), and its namespaces,
+// which no name or mount holds, die with the processes. What the kernel does not collect is collected here: a process
+// that got away, cgroups, mounts below the folder, the folder.
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
@@ -29,8 +29,8 @@ const wrapperPatienceMs = 1000;
 
 async function endProcesses({ name, processes }: ClusterState): Promise<void> {
   const ended = async () => processes.every((process) => !isAlive(process));
-  // A wrapper that is killed leaves its program to be collected by the machine's init, and a node's namespace cannot end
-  // before that; so the programs go first, and their wrappers follow by themselves.
+  // A wrapper that is killed leaves its program to be collected by the machine's init, and a node's namespace cannot
+  // end before that; so the programs go first, and their wrappers follow by themselves.
   for (const process of processes) if (!process.wrapper) sendSignal(process, "SIGKILL");
   await until(ended, { what: "wrappers", everyMs: 5, timeoutMs: wrapperPatienceMs }).catch(() => {});
   for (const process of processes) sendSignal(process, "SIGKILL");
@@ -38,8 +38,8 @@ async function endProcesses({ name, processes }: ClusterState): Promise<void> {
 }
 
 /**
- * Removes every cluster whose owner is dead; returns their names. Clusters of living owners are left alone. One that cannot
- * be removed does not keep the others from it, and is told when all were tried.
+ * Removes every cluster whose owner is dead; returns their names. Clusters of living owners are left alone. One that
+ * cannot be removed does not keep the others from it, and is told when all were tried.
  */
 export async function reap(root: string = labRoot()): Promise<string[]> {
   if (dead(root).length === 0) return [];

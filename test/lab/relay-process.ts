@@ -1,5 +1,5 @@
-// The process in the namespace behind relay.ts. `accept HOST PORT`: takes a listening socket from its parent and joins what
-// it accepts to HOST:PORT as seen from here. `listen HOST`: makes a listening socket here, gives it to its parent, and ends.
+// The process in the namespace behind relay.ts. `accept HOST PORT`: takes its parent's listening socket and joins its
+// connections to HOST:PORT as seen from here. `listen HOST`: gives a listening socket of here to its parent, and ends.
 import { createServer, type Server } from "node:net";
 
 import { joinTo } from "./relay-join.ts";

@@ -1,8 +1,8 @@
-// TCP relays between the machine's loopback and a network namespace, so that kubeconfigs on 127.0.0.1 work for everyone.
+// TCP relays between the machine's loopback and a network namespace: kubeconfigs on 127.0.0.1 work for everyone.
 //
-// A socket belongs to the namespace it was made in, not to the process that uses it. So a listening socket is made on one
-// side and handed to a process on the other: it accepts there and connects here. No address, route or interface of the
-// machine is touched. relay-process.ts is the process in the namespace.
+// A socket belongs to the namespace it was made in, not to the process that uses it. So a listening socket is made on
+// one side and handed to a process on the other: it accepts there and connects here. No address, route or interface of
+// the machine is touched. relay-process.ts is the process in the namespace.
 import { type ChildProcess, spawn } from "node:child_process";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -53,7 +53,7 @@ function startProcess(place: Place, args: readonly string[], state: StateFile): 
   return child;
 }
 
-/** The child's first word, with the socket it may have sent. After it, the child no longer keeps this process from ending. */
+/** The child's first word, with a socket it may have sent. From then on the child lets this process end. */
 async function firstMessage(child: ChildProcess): Promise<{ server: Server | undefined }> {
   const server = await new Promise<Server | undefined>((resolve, reject) => {
     child.once("error", reject);

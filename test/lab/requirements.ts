@@ -1,4 +1,4 @@
-// What the lab needs of a machine: as Debian packages, which tools/bootstrap/debian.ts installs, and as the programs themselves.
+// The lab's needs of a machine: as Debian packages, for tools/bootstrap/debian.ts, and as the programs themselves.
 import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 

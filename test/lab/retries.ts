@@ -1,5 +1,5 @@
-// kubelet makes a sandbox that failed again after 10 to 15 s, which is no setting of its own, and at once when its pod changes. While this lives,
-// such pods change every two seconds: a story that lets kubelet fail goes on when it can, and not when kubelet's time has come.
+// kubelet makes a failed sandbox again after 10 to 15 s, which no setting changes, and at once when its pod changes.
+// While this lives, such pods change every two seconds: a story that lets kubelet fail goes on when it can.
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Rest } from "./rest.ts";

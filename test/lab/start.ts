@@ -37,7 +37,7 @@ export interface ClusterOptions extends NodesOptions {
   readonly definitions?: readonly LabDefinition[];
 }
 
-/** For the hook that starts a cluster: seconds as a rule, but the first on a machine builds the binaries, 6 minutes on 2 cores. */
+/** For the hook that starts a cluster: mostly seconds; a machine's first builds the binaries, 6 minutes on 2 cores. */
 export const coldStartTimeoutMs = 20 * 60_000;
 
 /** About 150 MB each and 14 MB per pod: five of them leave room on an 8 GB machine. */

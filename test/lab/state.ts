@@ -1,4 +1,4 @@
-// What a cluster has taken from the machine, on disk: written before it is taken, so that a crash leaves nothing unknown.
+// What a cluster takes from the machine, on disk: written before it is taken, so that a crash leaves nothing unknown.
 //
 // One file per cluster beside its folder: <root>/<name>.json and <root>/<name>/. The file is there before the folder is
 // made and goes away after the folder is gone.
@@ -30,8 +30,8 @@ export function labRoot(): string {
 }
 
 /**
- * Makes the root, or makes sure that it is ours alone. Whoever could write a record here could have any folder removed and
- * any process killed by the next start, which often is root's.
+ * Makes the root, or makes sure that it is ours alone. Whoever could write a record here could have any folder removed
+ * and any process killed by the next start, which often is root's.
  */
 function openRoot(root: string): void {
   mkdirSync(root, { recursive: true, mode: 0o700 });

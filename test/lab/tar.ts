@@ -1,4 +1,4 @@
-// A tar archive in memory (POSIX ustar): the few kinds of entry that an image layer needs, always the same bytes for the same entries.
+// A tar archive in memory (POSIX ustar): the entries that an image layer needs; the same bytes for the same entries.
 
 export type TarEntry =
   | { readonly kind: "file"; readonly path: string; readonly content: Uint8Array; readonly executable?: boolean }
@@ -6,7 +6,7 @@ export type TarEntry =
   | { readonly kind: "link"; readonly path: string; readonly target: string };
 
 const block = 512;
-/** The header's fields end where these do: a longer path is cut at a slash into prefix and name; still longer ones need an extension that nothing here needs. */
+/** The header's limits: a longer path is cut at a slash into prefix and name; nothing here needs an extension. */
 const longestName = 100;
 const longestPrefix = 155;
 

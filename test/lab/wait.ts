@@ -9,13 +9,10 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A machine with two busy cores takes ten times what an idle one takes, and an idle one needs 4 s for the slowest wait. */
+/** A machine with two busy cores takes ten times an idle one's time, which is 4 s for the slowest wait. */
 const defaultTimeoutMs = 60_000;
 
-/**
- * The first answer that is neither undefined nor false. A throw counts as "not yet", and the last one becomes the cause
- * when the time is up.
- */
+/** The first answer but undefined and false. A throw counts as "not yet"; the last one becomes the timeout's cause. */
 export async function until<T>(ask: () => Promise<T | undefined | false>, options: WaitOptions): Promise<T> {
   const { timeoutMs = defaultTimeoutMs, everyMs = 50, signal } = options;
   const endMs = Date.now() + timeoutMs;
@@ -36,8 +33,8 @@ export async function until<T>(ask: () => Promise<T | undefined | false>, option
 }
 
 /**
- * Runs all of them side by side. When one fails, the others are told to stop, and its failure is thrown only after all of
- * them have: whoever cleans up next does not race with one that is still starting something.
+ * Runs all of them side by side. When one fails, the others are told to stop, and its failure is thrown only after all
+ * of them have: whoever cleans up next does not race with one that is still starting something.
  */
 export async function together<T>(
   tasks: readonly ((signal: AbortSignal) => Promise<T>)[],

@@ -1,4 +1,4 @@
-// Our definitions on a server, as an administrator applies them, for tests that speak to it through the runtime's own client.
+// Our definitions on a server, as an administrator applies them, for tests that use the runtime's own client.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";

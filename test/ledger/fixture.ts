@@ -1,4 +1,4 @@
-// What the tests of src/ledger share: a server, a client of it, a namespace for each test, and objects as whereabouts writes them.
+// What tests of src/ledger share: a server, a client, a namespace per test, and objects as whereabouts writes them.
 import { holds, ipPools, namespaces, reservations, type StoredPool } from "../../src/cluster/resources.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport/transport.ts";

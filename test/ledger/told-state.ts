@@ -1,4 +1,4 @@
-// What a leader has told the daemons, for tests that have none: whereabouts is away, nothing is paused, and these ranges are sliced.
+// What a leader tells daemons, for tests without one: whereabouts is away, nothing is paused, these ranges are sliced.
 import { poolNamespaceKey } from "../../src/cluster/coexistence-word.ts";
 import { type ConfigMap, configMaps } from "../../src/cluster/resources.ts";
 import { slicedKey, type SlicedRanges, writeSlicedRanges } from "../../src/cluster/sliced-ranges.ts";

@@ -1,5 +1,5 @@
-// fast-check generators of addresses, leaning to where arithmetic goes wrong: words next to 0, 2^31 and 2^32, so that sums
-// carry and differences borrow through several words. And `valueOf`, the number of an address by a way of its own.
+// fast-check generators of addresses, leaning to where arithmetic goes wrong: words next to 0, 2^31 and 2^32, so that
+// sums carry and differences borrow through several words. And `valueOf`, the number of an address by a way of its own.
 import * as fc from "fast-check";
 
 import { type Address, type Family, V4Address, V6Address } from "../../src/net/address.ts";

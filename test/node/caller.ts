@@ -1,7 +1,7 @@
 // One process that behaves like a runtime: node caller.ts SOCKET NAME ROUNDS FOLDER. Prints a line of JSON at its end.
 //
-// While it has an address, a file of that name stands in FOLDER, made so that a second one cannot be: two that have the same
-// address at once are found out, whichever processes they are.
+// While it has an address, a file of that name stands in FOLDER, made so that a second one cannot be: two that have the
+// same address at once are found out, whichever processes they are.
 import { closeSync, openSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";

@@ -1,4 +1,4 @@
-// ADD and DEL from 20 processes (500 in `npm run test:full`) against one /24, on the real API server, while the daemons are killed with -9.
+// ADD and DEL of 20 processes (500 in `npm run test:full`) on one /24 of the real API server; daemons die by kill -9.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -51,7 +51,7 @@ function startDaemon(node: string): ChildProcess {
   });
 }
 
-/** Kills one daemon after the other while it serves, and starts it again at once, until it is told to end or has done it often enough. */
+/** Kills one serving daemon after the other and restarts it at once, until told to end or done often enough. */
 async function killDaemons(running: Map<string, ChildProcess>, signal: AbortSignal): Promise<number> {
   for (let kills = 0; kills < killsMax; kills++) {
     const node = nodes[kills % nodes.length]!;

@@ -33,7 +33,7 @@ it("the ledger is reached from the handler by 15 calls at most", async () => {
     Error.stackTraceLimit = limit;
     await fixture.close();
   }
-  // What a stack does not show: `takeAll`, which waits for all shares at once, and `answer` and `add`, which hand a promise on.
+  // Not in a stack: `takeAll`, which waits for all shares at once, `answer` and `add`, which hand a promise on.
   const unseen = 3;
   const above = callsIn(stacks.namespace, [
     "node/request/handler",

@@ -1,4 +1,4 @@
-// The real whereabouts plugin, called as a runtime calls it. Its path comes from the environment: nothing of it is in the checkout.
+// The real whereabouts plugin, called as by a runtime. The environment has its path: nothing of it is in the checkout.
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

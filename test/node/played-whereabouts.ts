@@ -1,6 +1,6 @@
-// whereabouts 0.9.4, played call by call: the lease, a list of all pools, the pool, the lowest free address, the reservation, one JSON
-// patch that tests the pool's version, the new reservation. What it gets wrong is played too: a patch that fails otherwise than by its
-// test is passed over, and a DEL deletes the reservation of the address, whosever it is.
+// whereabouts 0.9.4, played call by call: the lease, a list of all pools, the pool, the lowest free address, the
+// reservation, one JSON patch that tests the pool's version, the new reservation. Its mistakes are played too: a patch
+// that fails otherwise than by its test is passed over; a DEL deletes the address's reservation, whosever it is.
 import { ipPools, reservations, type StoredPool } from "../../src/cluster/resources.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import { Elector } from "../../src/kube/leader.ts";
@@ -46,7 +46,7 @@ export class PlayedWhereabouts implements Writer {
   async #led<T>(pod: string, work: () => Promise<T>): Promise<T> {
     await this.#client.list(ipPools, { namespace: this.#namespace });
     if (!this.#lease) return work();
-    // Ten times its own: a busy machine misses those, and its DEL, which answers success whatever happens, then leaves what it should have freed.
+    // Ten times its own: a busy machine misses those, and its DEL, always a success, then leaves what it should free.
     const times = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 500 };
     const elector = new Elector({
       client: this.#client,

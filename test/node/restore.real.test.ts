@@ -77,7 +77,7 @@ it("no address of a running pod is given again", { timeout: 300_000 }, async () 
   const p = await pod("p", "node1");
   const { addresses: mine } = await patiently(a, { ...p, config });
   await patiently(b, { ...(await pod("newer", "node2")), config });
-  // So that the server, restored, is far from what the daemons have seen: it accepts their watches from there, and is silent.
+  // So that the restored server is far from what daemons have seen: it accepts their watches there, and is silent.
   for (let i = 0; i < 2000; i += 1) {
     const body = { metadata: { annotations: { told: `in vain ${i}` } } };
     await fixture.admin.patch(configMaps, { namespace: "kube-system", name: stateName }, { type: "merge", body });

@@ -1,4 +1,4 @@
-// The real whereabouts on the real kube-apiserver, beside our daemon and under our kinds. Its programs are built elsewhere and named by the
+// The real whereabouts on the real kube-apiserver, beside our daemon and under our kinds. Its programs come from the
 // environment (docs/testing.md): PEER_WHEREABOUTS the plugin, PEER_NODE_SLICE_CONTROLLER its controller of slices.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

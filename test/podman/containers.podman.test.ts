@@ -1,5 +1,5 @@
-// Containers of podman's CNI backend with our addresses, without a cluster: the embedded API as a person starts it. Podman
-// gives neither a pod's UID nor a namespace's of Kubernetes; the owner is known by what it does give.
+// Containers of podman's CNI backend with our addresses, without a cluster: the embedded API as a person starts it.
+// Podman gives neither a pod's UID nor a namespace's of Kubernetes; the owner is known by what it does give.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -65,7 +65,7 @@ network_config_dir = "${host.configurations}"
     return this.#host.exec([...this.#command, ...args], { env: this.#environment });
   }
 
-  /** A container that does nothing. Limits are given because podman's own need rights that a small machine may not have. */
+  /** An idle container. Limits are given because podman's own need rights that a small machine may not have. */
   async run(name: string, network: string, ...args: readonly string[]): Promise<void> {
     const limits = [
       "--ulimit",

@@ -1,4 +1,4 @@
-// What the tests of shared pools stand on: a server with our kinds, and objects as kubelet, whereabouts and daemons write them.
+// What tests of shared pools need: a server with our kinds, and objects as kubelet, whereabouts and daemons write them.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,4 +1,4 @@
-// Leak collection on a server: what is freed, what never is, and the complaints of whereabouts' users about its reconciler.
+// Leak collection on a server: what is freed, what never is, and whereabouts' users' complaints about its reconciler.
 import { beforeEach, describe, expect, it } from "vitest";
 
 import * as kinds from "../../src/cluster/resources.ts";

@@ -1,4 +1,4 @@
-// An embedded API with our kinds, and a clock whose waits are over at once: what happens meanwhile is the test's to say.
+// An embedded API with our kinds, and a clock whose waits are over at once: the test says what happens meanwhile.
 import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { nowMs } from "../../src/check/slices/testing/snapshot.ts";
 import * as kinds from "../../src/cluster/resources.ts";

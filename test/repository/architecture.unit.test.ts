@@ -1,5 +1,5 @@
-// The pictures in ARCHITECTURE.md and the answers in CONTRIBUTING.md are the tree as it is: every file that they name is there, and no folder
-// holds more than a reader takes in at a glance.
+// The pictures in ARCHITECTURE.md and the answers in CONTRIBUTING.md are the tree as it is: every file that they name
+// is there, and no folder holds more than a reader takes in at a glance.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

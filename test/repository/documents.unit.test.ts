@@ -1,4 +1,4 @@
-// The documents against what they speak of: links and their anchors, commands and options, the marks, events and metrics of claims.
+// The documents against their subjects: links and anchors, commands and options, claims' marks, events and metrics.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 

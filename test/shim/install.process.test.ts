@@ -1,4 +1,4 @@
-// `holdfast cni install` as a person or an init container runs it, and what it installed, started as a runtime starts it.
+// `holdfast cni install` as a person or an init container runs it, and the installed shim, started as by a runtime.
 import { spawnSync } from "node:child_process";
 import {
   existsSync,

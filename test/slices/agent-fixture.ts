@@ -1,4 +1,4 @@
-// One node's SliceKeeper on the embedded API, with its real journal in a folder, and the controller's part played by the test.
+// One node's SliceKeeper on the embedded API, with its real journal in a folder; the test plays the controller.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,8 +1,8 @@
-// The audit of sliced ranges: no address twice, none lost. Books of the API server and what live sandboxes were told in,
-// sentences out; none when all is well. Pure.
+// The audit of sliced ranges: no address twice, none lost. Books of the API server and what live sandboxes were told
+// in, sentences out; none when all is well. Pure.
 //
-// `dangers` may be asked at any moment: mirrors lag behind journals, and nothing of it may be seen even then. `remains` is for
-// a quiet system: every daemon has caught up, and what is on record is exactly what sandboxes have.
+// `dangers` may be asked at any moment: mirrors lag behind journals, and nothing of it may be seen even then. `remains`
+// is for a quiet system: every daemon has caught up, and what is on record is exactly what sandboxes have.
 import { blocksOf, floatingNode } from "../../src/api/slices/slice-grant.ts";
 import { equal, parseAddress } from "../../src/net/address.ts";
 import { difference } from "../../src/net/interval-set.ts";

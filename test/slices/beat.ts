@@ -1,4 +1,4 @@
-// A Lease that is renewed all the time, as the elector of a controller does: whoever listens for silent nodes hears that it can hear.
+// A Lease renewed all the time, as by a controller's elector: whoever listens for silent nodes hears that it can hear.
 import { leases } from "../../src/cluster/resources.ts";
 import { realClock, sleep } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";

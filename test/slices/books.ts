@@ -1,5 +1,5 @@
-// What the API server has about sliced ranges, read once: the slices with their mirrors, who they are assigned to, and what
-// the reservation ledger holds beside them. Values for audit.ts.
+// What the API server has about sliced ranges, read once: the slices with their mirrors, who they are assigned to, and
+// what the reservation ledger holds beside them. Values for audit.ts.
 import { networkAnnotation } from "../../src/api/holds/hold-marks.ts";
 import { parseObject } from "../../src/api/kind.ts";
 import { readAllocations } from "../../src/api/pools/allocations.ts";

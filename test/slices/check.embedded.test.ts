@@ -1,4 +1,4 @@
-// `holdfast check`, `who` and `slices` beside daemons and a controller that do their work: they cry no wolf, and they see what is there.
+// `holdfast check`, `who` and `slices` beside working daemons and a controller: no false alarms, nothing overlooked.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 import { type Api, openApi } from "../../src/apiserver/api.ts";

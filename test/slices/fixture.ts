@@ -1,5 +1,5 @@
-// Nodes without kubelets: a daemon with a journal of its own for each, and controllers, all in this process, each on a line of
-// its own to one API server. Pods are objects; a sandbox is a name. What live sandboxes were told is written down for the audit.
+// Nodes without kubelets: a daemon with its own journal for each, and controllers, all in this process, each on its own
+// line to one API server. Pods are objects; a sandbox is a name. The audit has what live sandboxes were told.
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -77,7 +77,7 @@ export class Fixture {
   readonly #given = new Map<string, Given>();
   #number = 0;
 
-  /** `daemons`: what they have beside a node's name. `factor`: how fast its clock runs; a single ADD waits for 25 s of it, and a busy machine must answer within. */
+  /** `daemons`: options beside a node's name. `factor`: clock speed; a busy machine answers an ADD in 25 s of it. */
   constructor(server: Pick<Server, "transport">, daemons: Partial<DaemonFixtureOptions> = {}, factor = haste / 2) {
     this.#server = server;
     this.#daemons = daemons;
@@ -114,7 +114,7 @@ export class Fixture {
     for (const leader of this.#leaders) await leader.kill();
   }
 
-  /** A leader that has said that whereabouts is not there: one that meets a shared pool first waits two minutes for it. */
+  /** A leader that has said that whereabouts is away: one that meets a shared pool first waits two minutes for it. */
   async ledAlone(): Promise<void> {
     this.lead();
     const isSaid = async () => {

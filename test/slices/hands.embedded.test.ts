@@ -1,5 +1,5 @@
-// A block changes hands after the copy that the API server is restored from: the copy gives it to its former node again, or does not know that a
-// piece of it was lent. Of two grants of an address the later generation counts: the former node hands out nothing of it, and no hold is lost.
+// A block changes hands after the copy that the API server is restored from: the copy gives it to its former node, or
+// lacks a loan. Of two grants of an address the later generation counts: the former node gives none, no hold is lost.
 import { expect, it } from "vitest";
 
 import { nodes } from "../../src/cluster/resources.ts";
@@ -22,14 +22,14 @@ async function assigned(): Promise<string[]> {
   return pools.flatMap((pool) => pool.assigned.map(({ node, block }) => `${node} ${block}`));
 }
 
-/** So many pods that the copy will know, for addresses that they get later: one that the server has forgotten is ended by its kubelet. */
+/** So many pods that the copy knows, for later addresses: a pod that the server forgot is ended by its kubelet. */
 const guestsOf = (node: string, count: number) => Promise.all(Array.from({ length: count }, () => fixture.pod(node)));
 
 async function addAll(guests: readonly Guest[], net: Network): Promise<void> {
   for (const guest of guests) await fixture.add(guest, net);
 }
 
-/** Everybody asks for more at once, again and again, while daemons and leader find out what was restored. Until then mirrors are the copy's. */
+/** All ask at once, again and again, while daemons and leader notice the restore. Until then mirrors are the copy's. */
 async function goOn(net: Network, on: readonly string[], rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     await Promise.all(on.map(async (node) => fixture.tryAdd(await fixture.pod(node), net)));

@@ -1,8 +1,8 @@
-// A node that dies at every single call to the API server, and at every single write to its disk, while a slice of it is granted, lends,
-// takes back, and drains. Each time it starts again, and in the end everything is as if nothing had happened.
+// A node that dies at every single call to the API server, and at every single write to its disk, while its slice is
+// granted, lends, takes back, and drains. Each time it restarts, and in the end all is as if nothing had happened.
 //
-// What must hold at every look: an address that a pod has is recorded, in the journal or as a reservation; what was lent is not handed out;
-// what is said to be sealed is empty.
+// What must hold at every look: an address that a pod has is recorded, in the journal or as a reservation; what was
+// lent is not handed out; what is said to be sealed is empty.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { openApi } from "../../src/apiserver/api.ts";
@@ -160,7 +160,7 @@ class Story {
     await this.#until(async () => {
       try {
         const name = `p${address.replaceAll(".", "-")}`;
-        // A container that the API server need not know: on a busy machine the clock of the story passes two looks for orphans.
+        // A container unknown to the API server: on a busy machine the story's clock passes two looks for orphans.
         await take(this.node, address, name, { ...podOwner(name), namespace: "node.n1" });
         return true;
       } catch {

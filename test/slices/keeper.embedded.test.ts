@@ -1,4 +1,4 @@
-// The node's side of slices on the embedded API, with the real journal: what a grant, a restart, a loss and a wish of the controller do.
+// The node's side of slices on the embedded API, with the real journal: grant, restart, loss, the controller's wishes.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -262,7 +262,7 @@ describe("a restart", () => {
     await daemonFixture.remove(slice);
     let made = 0;
     let deleted = 0;
-    // The controller deleted the object; its status is written after the node has read it, and before the node's object is there.
+    // The controller deleted the object; its status comes after the node has read it, before the node's object.
     const second = await daemonFixture.start({
       transport: async (request) => {
         // A daemon has no right to (tools/generate/deploy/rights.ts).

@@ -1,4 +1,4 @@
-// The life of one slice on the real kube-apiserver: its watch by name, its merge patches, and its reservations are the real ones.
+// The life of one slice on the real kube-apiserver: real watches by name, real merge patches, real reservations.
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { connect, type Connection } from "../../src/kube/config/connect.ts";

@@ -1,5 +1,5 @@
-// A node's daemon as far as the leader can see it: accepts grants, hands out of them, lends, drains and seals, by docs/decisions/0013. Its
-// journal is a map; what it promises is that two of them never have one address, which the fixture checks.
+// A daemon as the leader sees it: accepts grants, hands out of them, lends, drains and seals, by docs/decisions/0013.
+// Its journal is a map; it promises that two daemons never have one address, which the fixture checks.
 import {
   journalAnnotation,
   leaseNodeAnnotation,

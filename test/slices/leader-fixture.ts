@@ -1,5 +1,5 @@
-// What the tests of the leader of slices stand on: the embedded API in-process, a clock of the test's own, leaders that can be killed at
-// any write, and daemons that do what docs/decisions/0013 asks of them.
+// What the tests of the leader of slices stand on: the embedded API in-process, a clock of the test's own, leaders that
+// can be killed at any write, and daemons that do what docs/decisions/0013 asks of them.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -222,7 +222,7 @@ export class Leader {
     return values.find(({ labels }) => labels["pool"] === pool)?.value;
   }
 
-  /** The k-th write is carried out and its answer lost; from then on nothing is heard or sent. Events count as nothing. */
+  /** The k-th write is carried out and its answer lost; then nothing is heard or sent any more. Events do not count. */
   #mortal(transport: Transport, killAtWrite: number): Transport {
     return async (request) => {
       if (this.isDead) throw new NotSentError("killed");

@@ -1,5 +1,5 @@
-// A leader that is killed at each of its writes, with the answer to that write lost: whoever leads next comes to the same end, no address
-// is given twice (the fixture throws) and none is lost.
+// A leader that is killed at each of its writes, with the answer to that write lost: whoever leads next comes to the
+// same end, no address is given twice (the fixture throws) and none is lost.
 import { expect, it } from "vitest";
 
 import * as kinds from "../../src/cluster/resources.ts";
@@ -79,7 +79,7 @@ async function recordOld(fixture: Fixture, slices: Readonly<Record<string, strin
   }
 }
 
-/** Everybody takes what there is until it is all: so many, none lost; and then there is nothing more, and the pool says so. */
+/** Everybody takes addresses until none is left: so many, none lost; then there is no more, and the pool says so. */
 async function exhaust(
   fixture: Fixture,
   pool: string,

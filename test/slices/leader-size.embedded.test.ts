@@ -1,4 +1,4 @@
-// A pool of 5,000 nodes, on the real object: below the 512 KiB at which a write is a burden to etcd and to whoever follows it.
+// A pool of 5,000 nodes, on the real object: below the 512 KiB at which a write burdens etcd and all who follow it.
 import { expect, it } from "vitest";
 
 import * as kinds from "../../src/cluster/resources.ts";

@@ -1,4 +1,4 @@
-// The leader of slices on the embedded API, in-process, under a clock of the test's own, with daemons that do what they are told.
+// The leader of slices on the embedded API, in-process, under the test's own clock, with daemons that do as told.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
@@ -78,7 +78,7 @@ describe("join and leave", () => {
     await fixture.until("the slice of n1 is gone", async () => (await fixture.allocations("blue"))["n1"] === undefined);
     expect(await isGone(slice("blue-n1-10.0.0.0-26"))).toBe(true);
     n1.isAlive = false;
-    // Five minutes later it is fenced. For an hour it says that its node is off, to whoever finds something of its pods.
+    // Five minutes later it is fenced. For an hour it says that its node is off, for all who find things of its pods.
     for (let minute = 0; minute < 70; minute++) await fixture.pass(60_000);
     await fixture.until("its Lease is gone", () => isGone(lease("n1")));
     await join("n3");

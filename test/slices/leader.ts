@@ -8,7 +8,7 @@ import { beat } from "./beat.ts";
 import type { Line } from "./line.ts";
 
 export interface LeaderSettings {
-  /** Those of src/cluster/fencing.ts, but for these. With `silentMs` others' Leases are heard all the time, as in a cluster. */
+  /** But for these, those of src/cluster/fencing.ts. With `silentMs` other Leases are always heard, as in a cluster. */
   readonly fencing?: Partial<FenceRules>;
   readonly log?: Log;
   /** Under the lease, as in a cluster. */

@@ -1,4 +1,4 @@
-// One process's line to an API server, in the hands of a test: cut, with answers that are lost, or dead after so many writes.
+// One process's line to an API server, in a test's hands: cut, with lost answers, or dead after so many writes.
 import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 
 const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);

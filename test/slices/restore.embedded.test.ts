@@ -1,5 +1,5 @@
-// The API server is restored from a copy that knows less than the nodes' journals: of a range that was not cut yet, of a node that had not joined.
-// Whoever leads gives nothing of what a journal has to another, and takes it up again. Nobody stops the controller for it.
+// The API server is restored from a copy that knows less than the nodes' journals: a range not cut yet, a node that had
+// not joined. The leader gives nothing of a journal to others, and takes it up again. The controller is not stopped.
 import { expect, it } from "vitest";
 
 import { journalAnnotation, nodeLeaseName } from "../../src/api/slices/node-lease.ts";

@@ -1,5 +1,5 @@
-// The programs themselves on the real API server, killed with -9 one after the other under ADD and DEL: daemons, the controller,
-// the API server. No address is given twice, none is lost, and at the end journals and mirrors say the same.
+// The programs themselves on the real API server, killed with -9 one after the other under ADD and DEL: daemons,
+// controller, API server. No address is given twice, none is lost; at the end journals and mirrors say the same.
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 

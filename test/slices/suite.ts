@@ -32,11 +32,11 @@ export interface SuiteOptions {
   readonly kills?: number;
   readonly rounds?: number;
   readonly seeds?: readonly number[];
-  /** How fast the clock runs: a real API server answers no sooner, and what waits for a minute and a half would wait for long. */
+  /** The clock's speed: a real API server answers no sooner, and waits of a minute and a half would take long. */
   readonly haste?: number;
 }
 
-/** A story waits for leases, mirrors and rounds of a second each; a busy machine takes ten times what an idle one takes. */
+/** A story waits for leases, mirrors and rounds of a second each; ten times an idle machine's time for a busy one. */
 const storyMs = 180_000;
 
 export function sliceStories(name: string, start: () => Promise<Server>, options: SuiteOptions): void {

@@ -1,4 +1,4 @@
-// An API server as an administrator prepares it, and as if nobody had used it since: before the stories, and between them.
+// An API server as an administrator prepares it, as if unused since: before the stories, and between them.
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { isApiError } from "../../src/kube/errors.ts";

@@ -1,5 +1,5 @@
-// Moving in from host-local, with the binary that Debian ships (containernetworking-plugins): it gives the addresses and writes the files, and
-// `holdfast import host-local` takes them over.
+// Moving in from host-local, with the binary that Debian ships (containernetworking-plugins): it gives the addresses
+// and writes the files, and `holdfast import host-local` takes them over.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

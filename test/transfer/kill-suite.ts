@@ -1,5 +1,5 @@
-// A migration that is killed with -9 after every single one of its writes, there and back: no address is lost at any moment, nobody is let in
-// while something is half moved, and the next call ends it as if nothing had happened.
+// A migration that is killed with -9 after every single one of its writes, there and back: no address is lost at any
+// moment, nobody is let in while something is half moved, and the next call ends it as if nothing had happened.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// A migration in a process of its own that kills itself with SIGKILL after its n-th write has reached the server. Renewals of the lease and
-// questions whether the fence is up (dry runs) are not counted: they come when they come. Prints the number of writes at its end.
+// A migration in a process that kills itself with SIGKILL after its n-th write has reached the server. Lease renewals
+// and questions whether the fence is up (dry runs) do not count: their times vary. Prints the writes at its end.
 import { realClock } from "../../src/kube/clock.ts";
 import { connect } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";

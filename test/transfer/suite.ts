@@ -215,7 +215,7 @@ export function transferSuite(
     it("takes back what it did when a name is in the way, and lets everybody write again", async () => {
       await settleIn(client, village);
       const before = await portrait(client);
-      // After the plan was made and recorded, before it is carried out: nothing but a writer that no fence holds does this.
+      // Between the plan's record and its execution: only a writer that no fence holds does this.
       const store = {
         ...options.store,
         save: async (...args: Parameters<typeof options.store.save>) => {

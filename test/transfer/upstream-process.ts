@@ -1,5 +1,5 @@
-// A writer as whereabouts is one: takes the Lease `whereabouts` by leader election (1.5 s, renewed every 0.5 s), writes an entry into a
-// pool, gives the lease up, and begins again. Says "wrote" after each write, "waiting" for each time that the lease was another's.
+// A writer like whereabouts: takes the Lease `whereabouts` by leader election (1.5 s, renewed every 0.5 s), writes a
+// pool entry, gives the lease up, begins again. Says "wrote" after each write, "waiting" if the lease is another's.
 import { ipPools, leases } from "../../src/cluster/resources.ts";
 import { connect } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";

@@ -229,7 +229,7 @@ export function addressStories(fixture: GetClaimFixture): void {
     const given = told.filter(({ status }) => status === 0);
     expect(await fixture().held(net)).toHaveLength(given.length);
     expect(given.length).toBeLessThanOrEqual(1);
-    // Who saw too many was told so, and nothing else; asked one after the other, as a kubelet does, one of them has the address.
+    // Those who saw too many were told only that; asked one after the other, as by a kubelet, one has the address.
     for (const { json } of told.filter(({ status }) => status !== 0)) {
       expect(json).toMatchObject({ code: 101, msg: expect.stringContaining("max-addresses") as string });
     }

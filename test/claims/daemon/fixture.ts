@@ -1,4 +1,4 @@
-// What the stories of claims and daemons share: a server with all kinds on it, daemons, and objects as KubeVirt and our leader make them.
+// What stories of claims and daemons share: a server with all kinds, daemons, objects as of KubeVirt and our leader.
 import {
   claimFinalizer,
   claimName,

@@ -277,7 +277,7 @@ export function lifeStories(fixture: GetClaimFixture): void {
     await fixture().settled(claim, ({ status }) => status !== undefined);
     await fixture().gone(pods, old.name);
     const { daemonFixture, requests } = await fixture().recorded({ node: "node2" });
-    await fixture().add({ ...source, node: "node2" }, config, "blue", daemonFixture); // pool and NIC are known from here on
+    await fixture().add({ ...source, node: "node2" }, config, "blue", daemonFixture); // pool and NIC are known now
     await fixture().settled(claim, ({ status }) => status?.ownerPod?.name === source.name);
     const target = await fixture().launcher(machine, "node2");
     requests.length = 0;

@@ -1,4 +1,4 @@
-// The stories of daemons and claims: CNI in, CNI out, and what stands on the API server afterwards. Run on every API server.
+// The stories of daemons and claims: CNI in, CNI out, and the API server's objects afterwards. Run on every API server.
 import { afterAll, beforeAll, describe } from "vitest";
 
 import type { Server } from "../../node/fixture.ts";

@@ -1,5 +1,5 @@
-// KubeVirt's kinds on any API server, as small as a driver of them can do with: the names, the scope, and which of them have a
-// status subresource. Their fields are not checked: KubeVirt's own webhooks do that, and these tests have none of them.
+// KubeVirt's kinds on any API server, as small as a driver needs them: names, scope, and which have a status
+// subresource. Their fields are not checked: KubeVirt's webhooks do that, and these tests have none of them.
 import { isApiError } from "../../../src/kube/errors.ts";
 import type { AnyObject } from "../../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../../src/kube/resource.ts";

@@ -1,10 +1,10 @@
-// Read, change, write, until nobody came in between; and deletes of what may be gone already. Whoever plays KubeVirt does nothing else.
+// Read, change, write, until nobody came in between; deletes of what may be gone. Whoever plays KubeVirt does no more.
 import { isApiError } from "../../../src/kube/errors.ts";
 import type { KubeObject, ObjectName } from "../../../src/kube/meta.ts";
 import type { Resource } from "../../../src/kube/resource.ts";
 import type { DeleteOptions, KubeClient } from "../../../src/kube/rest.ts";
 
-/** Two writers that meet again and again would be a mistake of the test: garbage collection writes an object once or twice. */
+/** Two writers that meet again and again are a test's mistake: garbage collection writes an object once or twice. */
 const mostTries = 20;
 
 /** Undefined: it is gone. `change` says false where there is nothing to write. */

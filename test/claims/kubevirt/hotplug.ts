@@ -19,10 +19,10 @@ import {
 } from "./objects.ts";
 import { reported, type Virt } from "./virt.ts";
 
-/** How a running pod gets or loses an interface: by a controller of dynamic networks, or by a migration to another pod. */
+/** How a running pod's interfaces change: by a controller of dynamic networks, or by migration to another pod. */
 export type Way = "in place" | "by migration";
 
-/** observed: section 6, plug: VM, then VMI, then the annotation of the running pod, all of the list with the new entry last. */
+/** observed: section 6, plug: VM, then VMI, then the running pod's annotation: the whole list, the new entry last. */
 export async function plug(kubevirt: Kubevirt, machine: Machine, nic: Nic, way: Way): Promise<Migration | undefined> {
   const { virt } = kubevirt;
   const add = (spec: DomainSpec) => {
@@ -47,8 +47,8 @@ async function attach(kubevirt: Kubevirt, machine: Machine, way: Way): Promise<M
 }
 
 /**
- * observed: section 6, unplug: absent in VM and VMI, the running pod's annotation loses the entry though the link is still there. Then
- * network-status loses it, or a migration leaves it behind; `forget` follows when no pod has it.
+ * observed: section 6, unplug: absent in VM and VMI, the running pod's annotation loses the entry though the link is
+ * still there. Then network-status loses it, or a migration leaves it behind; `forget` follows when no pod has it.
  */
 export async function unplug(
   kubevirt: Kubevirt,
@@ -91,8 +91,8 @@ export async function forget({ virt }: Kubevirt, machine: Machine, nic: string):
 }
 
 /**
- * observed: "seen again". The unplug is taken back in the VM; the VMI's `absent` never is: the unplug goes on to its end, and `plugAgain` follows.
- * Where no VMI runs that is all.
+ * observed: "seen again". The unplug is taken back in the VM; the VMI's `absent` never is: the unplug goes on to its
+ * end, and `plugAgain` follows. Where no VMI runs that is all.
  */
 export async function replug({ virt }: Kubevirt, machine: Machine, nic: string): Promise<void> {
   await onVm(virt, machine, ({ domain }) => {
@@ -101,7 +101,7 @@ export async function replug({ virt }: Kubevirt, machine: Machine, nic: string):
   });
 }
 
-/** observed: "seen again". The unplug is over: what the VM has and the VMI has not is plugged, as if it were new. The guest was without it meanwhile. */
+/** observed: "seen again". After the unplug, NICs that the VMI lacks are plugged as new; the guest was without. */
 export async function plugAgain(
   kubevirt: Kubevirt,
   machine: Machine,
@@ -119,7 +119,7 @@ export async function plugAgain(
   return attach(kubevirt, machine, way);
 }
 
-/** observed: section 6, NAD swap: the VMI changes and a migration comes; the running pod's annotation does not change. */
+/** observed: section 6, NAD swap: the VMI changes and a migration comes; the running pod's annotation stays. */
 export async function swap(
   kubevirt: Kubevirt,
   machine: Machine,

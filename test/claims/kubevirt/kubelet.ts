@@ -1,5 +1,5 @@
-// The node's part in a launcher's life: kubelet, container runtime and Multus. Pods are objects with phases; what a runtime would ask
-// a CNI plugin is asked of a callback, as often and as late as real runtimes do.
+// The node's part in a launcher's life: kubelet, container runtime and Multus. Pods are objects with phases; what a
+// runtime would ask a CNI plugin is asked of a callback, as often and as late as real runtimes do.
 import type { KubeClient } from "../../../src/kube/rest.ts";
 import { edit, remove } from "./edit.ts";
 import type { Launcher, Port } from "./launcher.ts";
@@ -11,7 +11,7 @@ export interface Cni {
   del(port: Port): Promise<void>;
 }
 
-/** When the DEL of a sandbox comes: before the pod's end is written, after it, twice, or never (its node lost power). */
+/** When a sandbox's DEL comes: before the pod's end is written, after it, twice, or never (its node lost power). */
 export type Teardown = "prompt" | "late" | "twice" | "lost";
 
 export interface KubeletOptions {
@@ -139,7 +139,7 @@ export class Kubelet {
       launcher.attached.set(element.interface, { port, addresses });
       return true;
     } catch {
-      await this.#options.cni.del(port).catch(() => {}); // asked again by the next sandbox's failure, or never: both happen
+      await this.#options.cni.del(port).catch(() => {}); // asked again by the next failed sandbox, or never
       return false;
     }
   }

@@ -1,8 +1,8 @@
-// KubeVirt, played: what a user asks of it, and what virt-controller, virt-api and virt-handler then write, in the order in which the real ones
-// were seen to. It knows nothing of claims and addresses.
+// KubeVirt, played: what a user asks of it, and what virt-controller, virt-api and virt-handler then write, in the
+// order in which the real ones were seen to. It knows nothing of claims and addresses.
 //
-// Promised: objects, names, labels, annotations, owner references and finalizers as observed, and the order of writes. Not promised: times;
-// admission (what real webhooks refuse is the caller's to leave out); conditions that nobody who hands out addresses reads.
+// Promised: objects, names, labels, annotations, owner references, finalizers and the order of writes as observed. Not
+// promised: times; admission (callers leave out what webhooks refuse); conditions that no reader of addresses uses.
 import { until } from "../../lab/wait.ts";
 import { dropFinalizer, edit, find, remove } from "./edit.ts";
 import { Kubelet, type KubeletOptions } from "./kubelet.ts";
@@ -27,8 +27,8 @@ export class Kubevirt {
   }
 
   /**
-   * observed: section 1, the VM and its finalizer just after. It is Halted. Section 7: where a VMI of that name runs without an owner, the VM
-   * adopts it: give the machine that it was.
+   * observed: section 1, the VM and its finalizer just after. It is Halted. Section 7: where a VMI of that name runs
+   * without an owner, the VM adopts it: give the machine that it was.
    */
   async create(spec: MachineSpec, orphan?: Machine): Promise<Machine> {
     const machine = orphan ?? new Machine(spec);
@@ -75,7 +75,7 @@ export class Kubevirt {
     await endInstance(this.virt, machine);
   }
 
-  /** observed: section 7, virtctl restart: the spec stays as it is; the new pod comes when the old one's object is gone. */
+  /** observed: section 7, virtctl restart: the spec stays; the new pod comes when the old one's object is gone. */
   async restart(machine: Machine): Promise<boolean> {
     return this.#again(machine, "Succeeded");
   }
@@ -102,7 +102,7 @@ export class Kubevirt {
     return this.#again(machine, "Succeeded");
   }
 
-  /** observed: section 7, forced delete: the new pod's ADDs come before the DELs of the old sandbox, here on the same node. */
+  /** observed: section 7, forced delete: the new pod's ADDs come before the old sandbox's DELs, here on one node. */
   async forcePod(machine: Machine): Promise<boolean> {
     const { instance } = machine;
     if (instance === undefined) return false;
@@ -121,8 +121,8 @@ export class Kubevirt {
   }
 
   /**
-   * observed: section 7. Background and foreground: VMI and pods are marked by virt-controller; pod, VMI, VM go in this order. Orphan: garbage
-   * collection takes the reference from the VMI, and the VM is gone; the VMI runs on. Without a VM it is the VMI that is deleted.
+   * observed: section 7. Background and foreground: virt-controller marks VMI and pods; pod, VMI, VM go in this order.
+   * Orphan: garbage collection takes the reference from the VMI, which runs on. Without a VM the VMI is deleted.
    */
   async delete(machine: Machine, policy: Policy = "Background"): Promise<void> {
     const { client, pace } = this.virt;
@@ -149,7 +149,7 @@ export class Kubevirt {
     await until(isFree, { what: `VMI ${at.name} to be nobody's`, everyMs: 10 });
   }
 
-  /** observed: section 4. Both pods are there, and the target is on its way: `handOver` runs it, and then one of three ends. */
+  /** observed: section 4. Both pods are there: `handOver` runs the target, and then comes one of three ends. */
   migrate(machine: Machine, options: MigrationOptions = {}): Promise<Migration> {
     return Migration.begin(this.virt, machine, options);
   }

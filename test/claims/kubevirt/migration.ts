@@ -47,7 +47,7 @@ export class Migration {
     this.uid = metadata.uid ?? "";
   }
 
-  /** observed: section 4. Pending, Scheduling: the target pod is there and bound, with the source's node in its label. It does not run. */
+  /** observed: section 4. Pending, Scheduling: the target pod is bound, labelled with the source's node, not run. */
   static async begin(virt: Virt, machine: Machine, options: MigrationOptions = {}): Promise<Migration> {
     const instance = running(machine);
     const vmim = await virt.client.create(vmims, migrationObject(machine, options));
@@ -65,7 +65,7 @@ export class Migration {
     return made;
   }
 
-  /** observed: section 4. Both run: handed over to virt-handler. False where the target was told to end before it ran. */
+  /** observed: section 4. Both run: handed over to virt-handler. False: the target was told to end before it ran. */
   async handOver(): Promise<boolean> {
     const { machine, target } = this;
     if (!(await this.#virt.kubelet.run(target))) return false;
@@ -122,8 +122,8 @@ export class Migration {
   }
 
   /**
-   * observed: section 5. Deleting the VMIM. Before the hand-over virt-controller deletes the target; after it the target's launcher is told to
-   * exit, and its object stays until the VMI goes, out of reach of the rule of the five newest.
+   * observed: section 5. Deleting the VMIM. Before the hand-over virt-controller deletes the target; after it the
+   * target's launcher is told to exit, and its object stays until the VMI goes, beyond the rule of the five newest.
    */
   async abort(): Promise<void> {
     const { client, kubelet } = this.#virt;
@@ -138,7 +138,7 @@ export class Migration {
     );
   }
 
-  /** observed: section 5. The VM or VMI was deleted meanwhile: its pods are gone, and the VMIM goes right after the VMI. */
+  /** observed: section 5. The VM or VMI was deleted meanwhile: its pods are gone; the VMIM goes right after the VMI. */
   async orphaned(): Promise<void> {
     await this.#phase("Failed");
     await dropFinalizer(this.#virt.client, vmims, this.#at, migrationFinalizer);

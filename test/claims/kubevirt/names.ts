@@ -1,4 +1,4 @@
-// How KubeVirt calls the interfaces inside a launcher pod. Read anew from what was seen, not taken from the code under test.
+// KubeVirt's names for interfaces in a launcher pod. Read anew from what was seen, not from the code under test.
 import { createHash } from "node:crypto";
 
 export type Scheme = "hashed" | "ordinal";

@@ -22,8 +22,8 @@ export async function addNode(client: KubeClient, name: string): Promise<void> {
 }
 
 /**
- * The kubelet's word, or the node lifecycle controller's. A real one takes a node for lost whose word is older than 40 s. `isStill` is asked
- * before each try: false calls it off.
+ * The kubelet's word, or the node lifecycle controller's. A real one takes a node for lost whose word is older than 40
+ * s. `isStill` is asked before each try: false calls it off.
  */
 export async function setReady(
   client: KubeClient,
@@ -54,9 +54,9 @@ export async function setOutOfService(client: KubeClient, name: string, isOut: b
 }
 
 /**
- * observed: section 8. The pods of a lost node go: pod GC sets those of an out-of-service node Failed and force-deletes them; where nobody has said
- * that, somebody deletes them by force, and what they ran may run on. No DEL comes. The VMI fails. Whoever calls restarts the VM or
- * deletes it. False where it did not run there.
+ * observed: section 8. The pods of a lost node go: pod GC sets those of an out-of-service node Failed and force-deletes
+ * them; where nobody has said that, somebody deletes them by force, and what they ran may run on. No DEL comes. The VMI
+ * fails. Whoever calls restarts the VM or deletes it. False where it did not run there.
  */
 export async function losePods({ virt }: Kubevirt, machine: Machine, node: string, isOut = true): Promise<boolean> {
   const { instance } = machine;

@@ -1,4 +1,4 @@
-// The objects that KubeVirt writes, as values: VM, VMI, launcher pod, migration. Fields that no reader of addresses looks at are left out.
+// KubeVirt's objects as values: VM, VMI, launcher pod, migration; without fields that no reader of addresses looks at.
 import { createHash } from "node:crypto";
 
 import type { KubeObject, OwnerReference } from "../../../src/kube/meta.ts";
@@ -109,8 +109,7 @@ export interface Element {
 }
 
 /**
- * observed: section 1 (only secondary networks, in the order of the spec, the MAC as it is written there) and section 6 (one that is
- * absent is not among them).
+ * observed: section 1 (only secondary networks, in the spec's order, with its MAC), section 6 (without absent ones).
  */
 export function elementsOf(spec: DomainSpec, namespace: string, scheme: Scheme): Element[] {
   const secondary = spec.networks.filter(({ multus }) => multus !== undefined);
@@ -147,7 +146,7 @@ export interface LauncherOptions {
   readonly migration?: { readonly name: string; readonly uid: string; readonly sourceNode: string };
 }
 
-/** observed: section 1 (the launcher pod, trimmed), section 4 (what a target has beside it, with the SOURCE's node in its label). */
+/** observed: section 1 (the launcher pod, trimmed), section 4 (what a target adds, labelled with the SOURCE's node). */
 export function launcherPod(vmi: Vmi, { scheme, migration }: LauncherOptions): Pod {
   const { name = "", namespace = "", uid = "", labels = {}, annotations = {} } = vmi.metadata;
   return {

@@ -31,7 +31,7 @@ export interface Virt {
   readonly podSpec?: Readonly<Record<string, unknown>>;
 }
 
-/** observed: section 1. VMI with both finalizers (without a VM only one), the pod, Pending and Scheduling. The pod does not run yet. */
+/** observed: section 1. VMI with both finalizers (one without a VM), the pod, Pending, Scheduling. No pod runs yet. */
 export async function beginInstance(virt: Virt, machine: Machine, alone?: Vmi): Promise<Instance> {
   const { client, pace } = virt;
   const vmi = await client.create(vmis, alone ?? instanceOf(await client.get(vms, machine.at)));
@@ -87,7 +87,7 @@ export async function makeLauncher(
   return new Launcher({ namespace, name, uid, vmiUid: vmi.metadata.uid ?? "", scheme: options.scheme });
 }
 
-/** observed: section 1 and 2. The pod runs, the VMI is Scheduled with label and node in one write, then the pod's label, then Running. */
+/** observed: sections 1 and 2. The pod runs, the VMI is Scheduled with label and node at once; pod's label; Running. */
 export async function runInstance(virt: Virt, machine: Machine, instance: Instance): Promise<boolean> {
   const launcher = instance.active;
   if (!(await virt.kubelet.run(launcher))) return false;
@@ -147,8 +147,8 @@ export async function setStatus(
 }
 
 /**
- * observed: section 3. VMI deleted, all pods deleted at once (terminal ones go immediately), the guest is down, the first finalizer falls
- * while the pod is still there, pod, last finalizer, VMI; then its migrations.
+ * observed: section 3. VMI deleted, all pods deleted at once (terminal ones go immediately), the guest is down, the
+ * first finalizer falls while the pod is still there, pod, last finalizer, VMI; then its migrations.
  */
 export async function endInstance(
   virt: Virt,

@@ -1,4 +1,4 @@
-// Claims as a backup keeps them and brings them back: other objects, without owner references, since the owners have other UIDs.
+// Claims as a backup keeps and restores them: other objects, without owner references: the owners have other UIDs.
 import type { AnyObject } from "../../../src/kube/meta.ts";
 import { claims } from "../claim-objects.ts";
 import type { StoryFixture } from "./fixture.ts";

@@ -13,7 +13,7 @@ import type { Tell } from "./suite.ts";
 /** Long enough that nothing is free again before the story is over. */
 const resting = { cooldownMs: 600_000 };
 
-/** Deletes a VM that runs. At each moment at which something of it may still run, its address must be held, and not rest. */
+/** Deletes a running VM. Whenever something of it may still run, its address must be held, and not rest. */
 async function deleteRunning(fixture: StoryFixture, machine: Machine, policy: Policy): Promise<void> {
   const { addresses } = await fixture.look(machine);
   const states: string[] = [];

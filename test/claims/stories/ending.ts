@@ -6,7 +6,7 @@ import { claims } from "../claim-objects.ts";
 import { remove } from "../kubevirt/edit.ts";
 import { heldAddresses } from "./state.ts";
 
-/** A start that waits for a claim is answered 11 after 25 s and tried again; a busy machine takes ten times what an idle one takes. */
+/** A start that waits for a claim is answered 11 after 25 s and tried again; a busy machine takes ten times longer. */
 export const patienceMs = 90_000;
 
 /** Their users take them away themselves. */

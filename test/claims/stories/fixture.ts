@@ -1,7 +1,7 @@
-// A small cluster for one story: an API server, a real leader, three real daemons, KubeVirt played in its observed order, and the checker's own
-// watches beside it. Nothing happens at random: a story says what happens, and at which moment of KubeVirt's doings.
+// A small cluster for one story: an API server, a real leader, three real daemons, KubeVirt played in its observed
+// order, and the checker's watches. Nothing is random: a story says what happens, and at which moment of KubeVirt.
 //
-// Promised: at the end of every story the checker has seen every change and objects to none, everybody is deleted, and nothing is left held.
+// Promised: at a story's end the checker has seen every change, objects to none, all are deleted, nothing is left held.
 import { setTimeout as pause } from "node:timers/promises";
 
 import { readClaimsState } from "../../../src/cluster/claims-state.ts";
@@ -50,7 +50,7 @@ export class StoryFixture {
   leader: Leader | undefined;
   /** What daemons answered to ADDs that they refused, oldest first. */
   readonly refusals: string[] = [];
-  /** The first write of a daemon that it says yes to is done, its answer is lost, and the node is cut off from then on. */
+  /** The first write of a daemon to which it says yes is done, its answer lost, and the node cut off from then on. */
   loses: ((request: { readonly method: string; readonly path: string }) => boolean) | undefined;
   /** The leader's reads of these get no answer. */
   withholds: ((path: string) => boolean) | undefined;

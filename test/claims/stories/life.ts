@@ -135,7 +135,7 @@ export function migrating(tell: Tell): void {
     const isSaid = async () => fixture.refusals.some((each) => /^101 .*vm1\.blue/.test(each));
     await until(isSaid, { what: "the refusal" });
     expect((await fixture.look(machine)).state).toBe("MIGR");
-    // The target's node is dead and sends no DEL, and nobody leads who would clear the list of users: the pod's phase counts.
+    // The target's dead node sends no DEL, and no leader clears the list of users: the pod's phase counts.
     await fixture.killLeader();
     fixture.teardown = "lost";
     await first.fail();

@@ -126,7 +126,7 @@ export function unplugging(tell: Tell): void {
         const away = await unplug(fixture.kubevirt, machine, "green", "by migration");
         await fixture.is(machine, "DETACH", "green");
         await replug(fixture.kubevirt, machine, "green");
-        // KubeVirt finishes what was asked for first: no pod has the NIC, and the VMI says absent until it is plugged again.
+        // KubeVirt finishes the first wish first: no pod has the NIC, and the VMI says absent until the next plug.
         expect(await away!.handOver()).toBe(true);
         await away!.succeed();
         await fixture.killLeader();

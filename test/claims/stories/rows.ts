@@ -1,4 +1,4 @@
-// The stories of every row of a claim's state machine, for any API server. The row in which validation has its say needs the webhooks, and is told where they are:
+// The stories of every row of a claim's state machine, for any API server. The row with validation needs the webhooks:
 // stories-rows-validating.embedded.test.ts, and on the real server webhook-deletions.ts.
 import { deletedClaims, handMadeClaims } from "./claims-by-users.ts";
 import { deleting, letting, orphaning, recreating } from "./deleting.ts";

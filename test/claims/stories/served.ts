@@ -1,4 +1,4 @@
-// The embedded API in this process, and served as `holdfast up` serves it, so that a person can run commands against it.
+// The embedded API in this process, and served as by `holdfast up`, so that a person can run commands against it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

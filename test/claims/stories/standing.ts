@@ -1,5 +1,5 @@
-// Rows of the state machine: what happens around VMs: definitions change, the controller is away, backups come back, time passes. Each story is named
-// by its row.
+// Rows of the state machine: what happens around VMs: definitions change, the controller is away, backups come back,
+// time passes. Each story is named by its row.
 import { expect } from "vitest";
 
 import { planAdoption } from "../../../src/claims/moves/adopt.ts";
@@ -52,7 +52,7 @@ export function changedDefinitions(tell: Tell): void {
     },
   );
 
-  /** The leader has seen the change: it makes a claim for a definition that was made after it, and none for this one. */
+  /** The leader has seen the change: it makes a claim for a definition made after it, and none for this one. */
   async function noNewClaims(fixture: StoryFixture, definition: string): Promise<void> {
     await fixture.define("green", { range: `${fixture.net}.2.0/26` });
     const late = await fixture.machine("late", {

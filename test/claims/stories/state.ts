@@ -1,5 +1,5 @@
-// The state of one NIC of one VM by the names of the state machine, read from what stands on the API server: by the marks that are promised to
-// users, with nothing of the code that makes them.
+// The state of one NIC of one VM by the names of the state machine, read from what stands on the API server: by the
+// marks that are promised to users, with nothing of the code that makes them.
 import { isApiError } from "../../../src/kube/errors.ts";
 import type { AnyObject } from "../../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../../src/kube/resource.ts";

@@ -1,4 +1,4 @@
-// A pod of a user, no launcher, that asks for addresses by its annotation: with a claim made by hand, or with another's.
+// A user's pod, no launcher, that asks for addresses by its annotation: with a claim made by hand, or with another's.
 import { Launcher } from "../kubevirt/launcher.ts";
 import { type Element, networksAnnotation, pods } from "../kubevirt/objects.ts";
 import type { StoryFixture } from "./fixture.ts";

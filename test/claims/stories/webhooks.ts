@@ -20,7 +20,7 @@ import type { StoryFixture } from "./fixture.ts";
 const systemNamespace = "kube-system";
 const secrets = defineResource({ group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true });
 
-/** Runs the story while they answer. The world is the controller's own doing; `tenant` is somebody who may edit claims. */
+/** Runs the story while they answer. The fixture acts as the controller; `tenant` is somebody who may edit claims. */
 export async function withWebhooks(
   fixture: StoryFixture,
   tenant: KubeClient,

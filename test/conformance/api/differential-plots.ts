@@ -1,7 +1,7 @@
 // The objects of the random stories: small alphabets, so that writers meet at the same fields often.
 //
-// Left out, because the embedded API is kinder there on purpose (docs/api-server.md): `$patch: delete` in a list that is
-// absent, and a list whose order contradicts its $setElementOrder.
+// Left out, because the embedded API is kinder there on purpose (docs/api-server.md): `$patch: delete` in a list that
+// is absent, and a list whose order contradicts its $setElementOrder.
 import * as fc from "fast-check";
 
 import type { Plot } from "./differential.ts";
@@ -17,7 +17,7 @@ export const configMaps: Plot = {
   apiVersion: "v1",
   kind: "ConfigMap",
   collection: (namespace) => `/api/v1/namespaces/${namespace}/configmaps`,
-  // Seldom empty: an object without any managed field is not tracked from then on, and that quirk would hide all others.
+  // Seldom empty: an object without managed fields is not tracked any more, and that quirk would hide all others.
   whole: fc.oneof({ weight: 9, arbitrary: fc.record({ data }) }, { weight: 1, arbitrary: fc.constant({}) }),
   partial: fc.record(
     {

@@ -1,6 +1,6 @@
-// The same random stories on the real server and on the embedded one. The seed is fixed, so that a run says the same twice;
-// another one is tried with HOLDFAST_SEED, and more stories with HOLDFAST_STORIES. Not promised: that no other seed finds a
-// difference. What it finds is printed as the shortest story, to be mended or to become a case.
+// The same random stories on the real server and on the embedded one. The seed is fixed, so that a run says the same
+// twice; another one is tried with HOLDFAST_SEED, and more stories with HOLDFAST_STORIES. Not promised: that no other
+// seed finds a difference. What it finds is printed as the shortest story, to be mended or to become a case.
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 

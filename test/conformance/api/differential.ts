@@ -1,5 +1,5 @@
-// Random stories told to two servers: what one answers, the other must answer. The slow oracle beside the cases, for what
-// no case has thought of: the many ways in which patches, applies and updates of one object can follow each other.
+// Random stories told to two servers: what one answers, the other must answer. The slow oracle beside the cases, for
+// what no case has thought of: the many ways in which patches, applies and updates of one object can follow each other.
 import { isDeepStrictEqual } from "node:util";
 
 import * as fc from "fast-check";
@@ -154,8 +154,8 @@ const isAlike = ({ status, body }: Answer, other: Answer | undefined) =>
   other !== undefined && status === other.status && isDeepStrictEqual(body, other.body);
 
 /**
- * An apply that lets go of the last field of a map whose owner is another leaves null there in the real server, which then
- * finds that a custom resource may not have it. The embedded one drops the null: the story is over, without a difference.
+ * An apply that drops the last field of a map whose owner is another leaves null there in the real server, which then
+ * refuses it for a custom resource. The embedded one drops the null: the story ends, without a difference.
  */
 const isKinder = (real: Answer, embedded: Answer) =>
   real.status === 422 &&
@@ -175,10 +175,7 @@ function sorted(_key: string, value: unknown): unknown {
 /** Of a refusal the reason: its words may differ, and how many faults it names. */
 const refusal = (body: unknown): unknown => ({ reason: dig(body, "reason") });
 
-/**
- * An object without identity and time, with the record of its managers. What is empty is left out, because Go writes some
- * empty structs and not others.
- */
+/** An object without identity and time, with its managers; without empty values: Go writes some empty structs only. */
 function common(body: unknown): unknown {
   const { metadata, ...rest } = body as { metadata: Record<string, unknown> };
   const { name, labels: own, annotations, finalizers, generation, managedFields } = metadata;

@@ -64,7 +64,7 @@ export class Fixture {
     this.#sweeps.push(sweep);
   }
 
-  /** The namespace stays: a real server asks for every kind to let one go, and hundreds of cases would wait for each other's. It goes with its server. */
+  /** The namespace stays until its server ends: its end asks for every kind, and hundreds of cases would wait. */
   async close(): Promise<void> {
     for (const sweep of this.#sweeps.reverse()) await sweep();
   }
@@ -79,7 +79,7 @@ export async function openFixture(api: ApiClient, compact: () => Promise<void>):
   return new Fixture(api, name, compact);
 }
 
-/** Deletes an object whatever holds it; that it is gone already is as good. Nobody waits: no other case uses its name. */
+/** Deletes an object whatever holds it, or if it is gone already. Nobody waits: no other case uses its name. */
 async function discard(api: ApiClient, path: string): Promise<void> {
   const answer = await api.send(del(path, { gracePeriodSeconds: 0 }));
   // A CRD's only finalizer is the server's own, which has work to do.

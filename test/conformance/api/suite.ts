@@ -63,8 +63,7 @@ export function apiConformance(server: ServerUnderTest): void {
       expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
     });
 
-    // Most of a case is waiting: for a definition to be served, for a controller. So they run side by side, each in a
-    // namespace of its own.
+    // Cases mostly wait, for a definition or a controller. So they run side by side, each in a namespace of its own.
     for (const { name: subject, cases, alone = false } of subjects) {
       describe(subject, { concurrent: !alone }, () => {
         for (const [name, run] of Object.entries(cases)) {

@@ -11,8 +11,8 @@ interface Connection {
 
 /**
  * Waiting is limited by the request's signal alone, so undici's own limits are off: a quiet watch is not a failure.
- * HTTP/1.1, because a body that is too large makes kube-apiserver end its HTTP/2 connection, and undici then fails every
- * other request on it: the cases would disturb each other.
+ * HTTP/1.1, because a body that is too large makes kube-apiserver end its HTTP/2 connection, and undici then fails
+ * every other request on it: the cases would disturb each other.
  */
 export function httpTransport(url: string, caPem?: string): Connection {
   const agent = new Agent({

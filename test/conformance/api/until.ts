@@ -1,7 +1,7 @@
 // Waiting for a condition by asking again and again: what controllers do behind a server takes its time.
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A garbage collector that has to notice a new kind looks every 30 s, or 60 where a kind went meanwhile; a busy machine gets four times that. */
+/** Garbage collection notices a new kind within 30 s, or 60 if a kind went meanwhile; four times that if busy. */
 const patienceMs = 240_000;
 /** Short against what is waited for, long against one request. */
 const intervalMs = 50;

@@ -1,4 +1,4 @@
-// An admission webhook of a case's own: HTTPS on loopback with a certificate made by openssl, answering as the case says.
+// An admission webhook of a case's own: HTTPS on loopback, a certificate made by openssl, answers as the case says.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { IncomingMessage } from "node:http";

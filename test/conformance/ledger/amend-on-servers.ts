@@ -1,4 +1,4 @@
-// What only a ledger on an API server can meet: objects that somebody else wrote, marks of nodes, whereabouts at work beside it.
+// What only a ledger on an API server meets: objects of other writers, marks of nodes, whereabouts at work beside it.
 import { beforeEach, describe, expect, it } from "vitest";
 
 import type { Hold, HoldUser } from "../../../src/ipam/ledger.ts";

@@ -1,4 +1,4 @@
-// The journal as a ledger like all others. A reply that is lost is a disk that fails: before, the write and the cutting back; after, the fsync.
+// The journal as a ledger. A lost reply is a failing disk: before, the write and the cutting back; after, the fsync.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -11,7 +11,7 @@ export interface RuntimeServer {
   /** Stops the API server and starts it again on the same data; resolves when it answers. */
   restart(): Promise<void>;
   stop(): Promise<void>;
-  /** Makes the server forget old versions, so that a watch from one is answered 410. A restart does, where this is left out. */
+  /** Makes the server forget old versions, so that a watch from one is answered 410. If left out, a restart does. */
   compact?(): Promise<void>;
   /** Where the server reaches this process. */
   readonly webhookHost?: string;

@@ -70,7 +70,7 @@ export async function recordedAddresses(lab: Cluster): Promise<RecordedHolder[]>
   });
 }
 
-/** Waits until `count` are on record and are exactly what pods were told: nothing leaked, nothing given without a record. */
+/** Waits until `count` are on record, exactly those that pods were told: no leak, nothing given without a record. */
 export async function settled(lab: Cluster, count: number, timeoutMs = 90_000): Promise<Holder[]> {
   const lines = (holders: readonly Holder[]) => holders.map(({ who, address }) => `${who} ${address}`).sort();
   return until(
@@ -86,8 +86,8 @@ export async function settled(lab: Cluster, count: number, timeoutMs = 90_000): 
 }
 
 /**
- * The addresses in every named network namespace of the node, each namespace after a line with its name. The kernel's own
- * word, of sandboxes that are being removed too. Link-local addresses are everyone's own. One process for each namespace.
+ * The addresses in every named network namespace of the node, each namespace after a line with its name. The kernel's
+ * own word, also of sandboxes that are being removed. Without link-local addresses. One process for each namespace.
  */
 const listing = `for each in /run/netns/*; do
   [ -e "$each" ] || continue

@@ -1,5 +1,5 @@
-// Daemons and a controller as processes of their own against an API server of either kind, without nodes: a pod is an object
-// of the test, its sandbox a name. For stories with hundreds of pods, where real ones would show nothing more.
+// Daemons and a controller as processes of their own against an API server of either kind, without nodes: a pod is an
+// object of the test, its sandbox a name. For stories with hundreds of pods, where real ones would show nothing more.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 

@@ -1,8 +1,8 @@
-// Holdfast in the lab: `holdfast node` inside every node, `holdfast controller` on the machine, the shim among the plugins.
+// Holdfast in the lab: `holdfast node` in every node, `holdfast controller` on the machine, the shim among the plugins.
 //
-// Promised: a daemon lives in its node's namespaces and dies with it; all of them run with the accounts and the rights of
-// deploy/, never as the administrator; logs are files of the lab's folder. Not promised: a daemon by itself after a node's
-// return: whoever starts the node starts its daemon, as the node's DaemonSet would.
+// Promised: a daemon lives in its node's namespaces and dies with it; all of them run with the accounts and the rights
+// of deploy/, never as the administrator; logs are files of the lab's folder. Not promised: a daemon by itself after a
+// node's return: whoever starts the node starts its daemon, as the node's DaemonSet would.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -95,8 +95,8 @@ export class LabHoldfast {
   }
 
   /**
-   * Puts the shim in place, and starts the daemon: after the node's first start, and after every return of it. `name` is what
-   * the cluster calls the node now; another one where somebody renamed it.
+   * Puts the shim in place, and starts the daemon: after the node's first start, and after every return of it. `name`
+   * is what the cluster calls the node now; another one where somebody renamed it.
    */
   async begin(node: LabNode, name = node.name): Promise<void> {
     const { alsoAs, sliced = false } = this.#options;

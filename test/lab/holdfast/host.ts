@@ -1,8 +1,8 @@
-// A host that is no node of a cluster: Debian's plugins and our shim in namespaces of their own, our daemon beside them.
+// A host that is no cluster's node: Debian's plugins and our shim in namespaces of their own, our daemon beside them.
 //
-// Commands run in a network, mount and pid namespace whose init does nothing else; /run, /dev/shm and /var/lib/cni are its
-// own. The daemon runs on the machine, where it reaches the API server on loopback: shim and daemon meet in a socket file.
-// Promised: nothing is left after stop(), nor after the death of this process once the next cluster or host has started.
+// Commands run in a network, mount and pid namespace with an idle init; /run, /dev/shm and /var/lib/cni are its own.
+// The daemon runs on the machine, where it reaches the API server on loopback: shim and daemon meet in a socket file.
+// Promised: nothing is left after stop(), nor after this process' death once the next cluster or host has started.
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// How the lab starts our own programs: the checkout's sources on the Node that runs this test, without a test runner's settings.
+// How the lab starts our programs: the checkout's sources on this test's Node, without a test runner's settings.
 import { join } from "node:path";
 
 const main = join(import.meta.dirname, "..", "..", "..", "bin", "holdfast.ts");

@@ -1,5 +1,5 @@
-// What an administrator applies before Holdfast runs, taken from deploy/: kinds, accounts, rights, fair queuing. What would
-// start pods of ours (the DaemonSet and the Deployment) is left out: the lab starts the same programs by itself.
+// What an administrator applies before Holdfast runs, taken from deploy/: kinds, accounts, rights, fair queuing. What
+// would start pods of ours (the DaemonSet and the Deployment) is left out: the lab starts the same programs by itself.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,5 +1,5 @@
-// One request to a daemon over its socket, in the frames that the shim speaks: what a runtime sees, without a process for
-// each of a thousand requests. The shim itself has its own suite.
+// One request to a daemon over its socket, in the frames that the shim speaks: what a runtime sees, without a process
+// for each of a thousand requests. The shim itself has its own suite.
 import { exchange, frameOf } from "../../node/shim.ts";
 
 export interface CniRequest {
@@ -45,8 +45,8 @@ export async function ask(socketPath: string, request: CniRequest): Promise<CniA
 }
 
 /**
- * STATUS, as a runtime asks before it sends the first pod: the daemon listens, and knows what its node holds. `slicing` asks for
- * a sliced network, which needs no API server.
+ * STATUS, as a runtime asks before it sends the first pod: the daemon listens, and knows what its node holds. `slicing`
+ * asks for a sliced network, which needs no API server.
  */
 export async function givesAddresses(socketPath: string, slicing: object = {}): Promise<boolean> {
   const ipam = { type: "holdfast", range: "192.0.2.0/24", ...slicing };

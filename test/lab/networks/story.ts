@@ -1,5 +1,5 @@
-// The delegating plugin by itself: an API server of a few lines, plugins that note how they are called, and a story of calls. Run with
-// ours and with the real Multus, the notes are the same.
+// The delegating plugin by itself: an API server of a few lines, plugins that note how they are called, and a story of
+// calls. Run with ours and with the real Multus, the notes are the same.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import {

@@ -1,5 +1,5 @@
-// DEL, GC and STATUS do what they can find, whatever they are given: a runtime that is sent away may never come again. And what they
-// cannot find they do not free.
+// DEL, GC and STATUS do what they can find, whatever they are given: a runtime that is sent away may never come again.
+// And what they cannot find they do not free.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 

@@ -1,6 +1,6 @@
-// Calls in the shape in which Multus 4.3.0 was recorded (thin, on containerd and Kubernetes 1.36; ids and ranges are ours): every key of CNI_ARGS
-// comes twice, the second set in another order each time; MAC= and IP= stand at the end of an ADD's and are absent from a DEL's; the
-// configuration's keys are sorted; CNI_PATH names one folder twice; prevResult has routes that the plugin never answered, or is absent.
+// Calls in the shape recorded of Multus 4.3.0 (thin, on containerd and Kubernetes 1.36; ids and ranges are ours): every
+// key of CNI_ARGS comes twice, the second set in changing order; MAC= and IP= end an ADD's and miss in a DEL's; the
+// configuration's keys are sorted; CNI_PATH repeats a folder; prevResult has routes never answered, or is absent.
 import { expect, it } from "vitest";
 
 import type { GetFixture } from "../suite.ts";

@@ -1,5 +1,5 @@
-// Networks of OVN-Kubernetes with an ipam of ours: their subnets are the ranges, their name is the domain, and nothing comes with an address that
-// nobody configured.
+// Networks of OVN-Kubernetes with an ipam of ours: their subnets are the ranges, their name is the domain, and nothing
+// comes with an address that nobody configured.
 import { expect, it } from "vitest";
 
 import { ipPools, pods } from "../../../src/cluster/resources.ts";

@@ -1,4 +1,4 @@
-// A DEL never needs the daemon: what no daemon has done is kept on the disk, whole or not at all, and the runtime is told of success.
+// A DEL never needs the daemon: the disk keeps it, whole or not at all, until one does it; the runtime hears success.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -142,7 +142,7 @@ export function spools(subject: Subject): void {
     expect(new Set(kept().map((name) => read(name)?.environment["CNI_CONTAINERID"])).size).toBe(many);
   });
 
-  // The kernel kills it when it enters the call: the first of its kind, the second, and so on until one run gets through.
+  // The kernel kills it as it enters the call: the first of its kind, the second, until one run gets through.
   test.each(steps)(
     "killed with -9 at every %s: what is there is whole, and success was told only for what is there",
     async (call) => {

@@ -1,5 +1,5 @@
-// Sliced networks that change while sandboxes live: range, slice size, from shared to sliced and back, the floating part. What
-// is in use stays in use and on record; what is new comes from the new.
+// Sliced networks that change while sandboxes live: range, slice size, from shared to sliced and back, the floating
+// part. What is in use stays in use and on record; what is new comes from the new.
 import { describe, expect, it } from "vitest";
 
 import { nodeLeaseName, seenAnnotation } from "../../../src/api/slices/node-lease.ts";

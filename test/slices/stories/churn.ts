@@ -1,5 +1,5 @@
-// Random requests on random nodes with random faults, round after round: daemons restarted, lines cut, answers lost, the leader
-// killed, nodes deleted and back. After every round nothing dangerous is seen; at the end all is on record and nothing else.
+// Random requests on random nodes with random faults, round after round: daemons restarted, lines cut, answers lost,
+// the leader killed, nodes deleted and back. No round shows anything dangerous; at the end exactly all is on record.
 import { expect, it } from "vitest";
 
 import type { Fixture, Guest, Network } from "../fixture.ts";

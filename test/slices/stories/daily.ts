@@ -1,5 +1,5 @@
-// What a sliced network does every day: addresses from the node's own slice, both families, limits inside the range, more
-// slices on demand, and what happens when there are no more.
+// What a sliced network does every day: addresses from the node's own slice, both families, limits inside the range,
+// more slices on demand, and what happens when there are no more.
 import { describe, expect, it } from "vitest";
 
 import { parseAddress } from "../../../src/net/address.ts";

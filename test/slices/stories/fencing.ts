@@ -1,5 +1,5 @@
-// The taint out-of-service is said about a machine by somebody who is not there. It counts when the machine itself has been silent, and what its
-// pods held stays taken until they are gone.
+// The taint out-of-service is said about a machine by somebody who is not there. It counts when the machine itself has
+// been silent, and what its pods held stays taken until they are gone.
 import { setTimeout as pause } from "node:timers/promises";
 
 import { expect, it } from "vitest";

@@ -1,5 +1,5 @@
-// The controller killed after each of its writes, one after the other, while nodes join and sandboxes come and go: whoever leads
-// next finishes what was begun, and no address is given twice on the way.
+// The controller killed after each of its writes, one after the other, while nodes join and sandboxes come and go:
+// whoever leads next finishes what was begun, and no address is given twice on the way.
 import { expect, it } from "vitest";
 
 import type { Fixture, Guest } from "../fixture.ts";
@@ -14,7 +14,7 @@ export function killStories(get: () => Fixture, kills: number): void {
     const arriving: Promise<void>[] = [];
     const names: string[] = [];
     const gone: string[] = [];
-    /** As a kubelet: until there is an address, by the definition as it stands. Each try waits for some seconds by itself. */
+    /** As a kubelet: until there is an address, by the current definition. Each try waits for some seconds itself. */
     const arrive = async (guest: Guest): Promise<void> => {
       for (let tries = 1; (await fixture.tryAdd(guest, net)).status !== 0; tries++) {
         await fixture.ask("DEL", guest, net);

@@ -1,5 +1,5 @@
-// What says which ranges are sliced is lost: the ConfigMap that daemons are told by, the NodeSlicePool that it is made from, the controller, the
-// daemon's memory; in each phase of a range. No address is given twice, nothing shared is given before it is known again, slices go on.
+// The knowledge of sliced ranges is lost: the ConfigMap for daemons, the NodeSlicePool behind it, the controller, a
+// daemon's memory; in each phase of a range. No address is given twice, none shared before that is known; slices go on.
 import { describe, expect, it } from "vitest";
 
 import { journalAnnotation, nodeLeaseName } from "../../../src/api/slices/node-lease.ts";
@@ -138,7 +138,7 @@ export function lossStories(get: () => Fixture): void {
       await expect.poll(async () => (await fixture.books()).pools.length, patient).toBe(1);
       for (const node of ["a", "b"]) await added(fixture, cut, node);
       expect(await fixture.dangers()).toEqual([]);
-      // Closed first where nobody knows; what the daemon before has written by what it had seen may arrive for a minute and a half.
+      // Closed first where nobody knows; the earlier daemon's last writes may arrive for a minute and a half.
       await expect.poll(() => phase(fixture), { timeout: 150_000 }).toBe("open");
       for (const node of ["a", "b"]) await added(fixture, plain, node);
       expect(await fixture.dangers()).toEqual([]);
@@ -192,7 +192,7 @@ export function lossStories(get: () => Fixture): void {
       fixture.lead();
       await added(fixture, other, "b");
       expect(await version()).toBeGreaterThan(newest);
-      // What the daemon before wrote may arrive for a minute and a half: so long the one after it does not say that it has seen more.
+      // The earlier daemon's writes may arrive for a minute and a half: until then the later one reports nothing newer.
       await expect.poll(() => phase(fixture), { timeout: 150_000 }).toBe("open");
       expect([await fixture.dangers(), await slices(fixture)]).toEqual([[], before]);
     });

@@ -1,5 +1,5 @@
-// Nodes that join, leave, come back as another, or are cut off: a slice goes to another node only when nobody can hand out of it
-// any more. The controller's hours are the test's.
+// Nodes that join, leave, come back as another, or are cut off: a slice goes to another node only when nobody can hand
+// out of it any more. The controller's hours are the test's.
 import { describe, expect, it } from "vitest";
 
 import { nodeLeaseName } from "../../../src/api/slices/node-lease.ts";
@@ -12,7 +12,7 @@ import { added, addMany } from "../steps.ts";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** Of the five minutes of silence. A daemon here renews once a minute: whoever is only cut off is silent sooner than elsewhere. */
+/** For the five minutes of silence. A daemon here renews once a minute: one that is cut off is silent sooner. */
 const soonMs = 1000 * haste;
 export const soon = { fencing: { silentMs: soonMs } };
 

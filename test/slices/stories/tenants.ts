@@ -1,4 +1,4 @@
-// Definitions of namespaces that nobody trusts with the whole cluster: what they ask for never takes from what others hand out, and they are told.
+// Definitions in untrusted namespaces: their wishes never take from what others hand out, and their authors are told.
 import { expect, it } from "vitest";
 
 import { ipPools, namespaces, nodeSlicePools } from "../../../src/cluster/resources.ts";

@@ -1,5 +1,5 @@
-// Rules in CEL that a definition's schema has (x-kubernetes-validations). Each row is one thing of the language: a value that keeps the rule
-// and one that breaks it.
+// Rules in CEL that a definition's schema has (x-kubernetes-validations). Each row is one thing of the language: a
+// value that keeps the rule and one that breaks it.
 import { expect } from "vitest";
 
 import { mergePatch, post } from "../call.ts";
