@@ -1,4 +1,4 @@
-// CNI ADD by many at once: 64 on a node, 600 on three; 100 and 1,000 daemons; 1,000 pods x 1 and 10 networks on 20
+// CNI ADDs at once: 64 on a node, 600 on three; 100 and 1,000 daemons; 1,000 pods x 1 and 10 networks, 20 daemons
 //
 //   npm run bench -- cni-burst [--only node,three,fleet,rollout] [--fleets 100,1000] [--no-fsync]
 //

@@ -1,4 +1,4 @@
-// CNI ADD with 0, 1,000 and 8,000 addresses held in its range, exec to exit; beside host-local and whereabouts
+// CNI ADD with 0, 1,000 and 8,000 addresses held in its range, exec to exit: flat for holdfast; two peers beside it
 //
 //   npm run bench -- cni-fill [--count 100] [--fills 0,1000,8000] [--no-fsync]
 //

@@ -77,7 +77,7 @@ export class Fixture {
   readonly #given = new Map<string, Given>();
   #number = 0;
 
-  /** `daemons`: options beside a node's name. `factor`: clock speed; a busy machine answers an ADD in 25 s of it. */
+  /** `daemons`: options beside the node. `factor`: clock speed; a busy machine must answer an ADD in 25 s of it. */
   constructor(server: Pick<Server, "transport">, daemons: Partial<DaemonFixtureOptions> = {}, factor = haste / 2) {
     this.#server = server;
     this.#daemons = daemons;

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** How long one install may hold the lock before another one takes it for dead: npm ci takes 30 s here, 10 minutes on a bad line. */
+/** An install that holds the lock for longer counts as dead: npm ci takes 30 s here, 10 minutes on a bad line. */
 const lockPatienceMs = 10 * 60_000;
 
 /**
@@ -54,7 +54,7 @@ function isCurrent(root) {
 }
 
 /**
- * Two commands in one fresh clone must not both run npm ci. The lock is a folder (mkdir is atomic) with the holder's pid in it.
+ * Two commands in a fresh clone must not both run npm ci. The lock is a folder (mkdir is atomic) with the holder's pid.
  * @param {string} root
  * @param {(line: string) => void} log
  */

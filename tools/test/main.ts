@@ -128,7 +128,7 @@ function changedTests(): string[] {
 }
 
 /**
- * Paths choose files (`./src/net/` and absolute ones too); some flags are ours, the rest vitest's. `-t NAME` is one.
+ * Paths choose files (`./src/net/`, absolute ones too); some flags are ours, others vitest's; `-t NAME` has a value.
  */
 function parse(args: readonly string[]): { paths: string[]; flags: string[]; own: Map<string, string> } {
   const given = { paths: [] as string[], flags: [] as string[], own: new Map<string, string>() };

@@ -14,7 +14,7 @@ import { Transaction } from "./transaction.ts";
 
 /**
  * At most so many operations share a commit: a create costs about 0.1 ms of CPU, so a batch holds the loop for about 25
- * ms, which keeps watches and reads fluent; larger batches gain little over the fsync (a few ms).
+ * ms, which keeps watches and reads fluent; more gains nothing: the fsync (a few ms) is a small part already.
  */
 const batchMax = 256;
 

@@ -74,7 +74,7 @@ function suggestion(written: string, keys: Keys): string {
   return near === undefined ? "" : `, ${near.name} was probably meant`;
 }
 
-/** Levenshtein's distance, row by row. Both texts are short: a key, and its spelling in the input, cut at 64. */
+/** Levenshtein's distance, row by row. Both texts are short: a key, and its spelling, cut at 64 characters. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

@@ -1,6 +1,6 @@
 // What shim and daemon agree on besides the bytes: how much, how long, and where.
 
-/** A configuration of some hundred ranges with an earlier result is 100 KiB; a GC names 500 attachments in 60 KiB. */
+/** A few hundred ranges and an earlier result are some 100 KiB; a GC names 500 attachments in 60 KiB. */
 export const stdinLimitBytes = 1024 * 1024;
 
 /** Six variables. The kernel allows 128 KiB for one of them; CNI_ARGS of a pod with 100 addresses takes 5 KiB. */

@@ -1,7 +1,7 @@
 // Reading response bodies: under a signal, and never more than a limit.
 import { orAborted } from "../abort.ts";
 
-/** etcd stores at most 1.5 MiB per object by default, its JSON is up to 3 times that; doubled for raised limits. */
+/** etcd's default limit is 1.5 MiB per object, its JSON up to 3 times that; doubled for raised limits, rounded up. */
 const maxObjectBytes = 16 * 1024 * 1024;
 
 export class TooLargeError extends RangeError {

@@ -45,7 +45,7 @@ const many = 2000;
 const changesMax = 1000;
 /**
  * The next write waits so many times as long as the last one took: writes get a fifth of the API server's time at most.
- * 4,000 entries, half a second's work, are two seconds old; few are one. A slower server is busy with others.
+ * 4,000 entries, half a second's work, are two seconds old, a few one second. A slower server is busy with others.
  */
 const restPerWrite = 4;
 const restMaxMs = 10_000;
