@@ -1,4 +1,4 @@
-// What src/dhcp throws: a pool, a binding or an option of our own configuration that cannot be served. Bytes off the wire never throw.
+// The error of src/dhcp: our configuration has a pool, binding or option that cannot be served. Wire bytes never throw.
 import { CodedError } from "../net/coded-error.ts";
 
 export type DhcpErrorCode = "bad-pool" | "bad-binding" | "bad-option";

@@ -1,4 +1,4 @@
-// What is wrong with bytes off the wire: a value, never an exception. Nobody who sends rubbish can make the server throw.
+// A fault in bytes off the wire: a value, never an exception. No sender of rubbish can make the server throw.
 
 export type FaultCode =
   // frames (src/dhcp/frame)

@@ -1,4 +1,4 @@
-// What clients get beyond the tables: parameters in their order, relays, identities, several pools and servers, changes, limits.
+// Answers beyond the tables: parameters in the client's order, relays, identities, pools, servers, changes, limits.
 import { describe, expect, it } from "vitest";
 
 import { compileBinding } from "../../src/dhcp/server/binding.ts";

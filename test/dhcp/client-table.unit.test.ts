@@ -1,4 +1,4 @@
-// What a client may fill in, and what it may not: table 5 of RFC 2131 section 4.4.1. The server takes every MAY, and is not led astray by a MUST NOT.
+// Table 5 of RFC 2131 section 4.4.1: the server takes every MAY of a client, and is not led astray by a MUST NOT.
 import { describe, expect, it } from "vitest";
 
 import { Fixture, type Sent } from "./fixture.ts";
@@ -20,7 +20,7 @@ const messages: Readonly<Record<string, { readonly sent: Sent; readonly options:
     RELEASE: { sent: held, options: { 53: "07", 54: ours }, outcome: "silence: recorded" },
   };
 
-/** Rows: which option, and its data. Every one is added to every message, where the table says MAY and where it says MUST NOT. */
+/** Rows: an option and its data. Every row is added to every message, whether the table says MAY or MUST NOT. */
 const rows: readonly (readonly [string, number, string])[] = [
   ["requested address", 50, its],
   ["lease time", 51, "00000e10"],

@@ -1,4 +1,4 @@
-// Anything at all as a frame: nothing throws, nothing hangs, nothing grows, and what we answer is well-formed. A failure names seed and round.
+// Any bytes as a frame: nothing throws, hangs or grows; our answers are well-formed. A failure names seed and round.
 import { expect, it } from "vitest";
 
 import { decodeFrame, encodeFrame, frameBufferBytes, payloadAt } from "../../src/dhcp/frame/frame.ts";
@@ -50,7 +50,7 @@ const headers = {
 
 type Draw = (below: number) => number;
 
-/** Mostly a message with a few bytes changed, cut, longer or put together from two; sometimes the frame's own bytes, or nothing but noise. */
+/** Mostly a message, changed, cut, longer or joined from two; sometimes the frame's own bytes, or only noise. */
 function spoilt(draw: Draw, buffer: Uint8Array): Uint8Array {
   const ground = messages[draw(messages.length)]!;
   let length = ground.length;

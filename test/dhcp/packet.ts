@@ -1,4 +1,4 @@
-// Datagrams written and read byte by byte, by a way of their own: what tests send and expect does not go through the codec that they test.
+// Datagrams written and read byte by byte: the tests' packets do not go through the codec that they test.
 import { parseAddress, V4Address } from "../../src/net/address.ts";
 import { type Mac, macToBytes, parseMac } from "../../src/net/mac.ts";
 

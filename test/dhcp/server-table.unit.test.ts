@@ -1,4 +1,4 @@
-// What a server sends, field by field and option by option: table 3 of RFC 2131 section 4.3.1, with the client identifier as RFC 6842 has it.
+// A server's replies by field and option: table 3 of RFC 2131 section 4.3.1, with the client identifier of RFC 6842.
 import { describe, expect, it } from "vitest";
 
 import { Fixture, type Sent } from "./fixture.ts";
@@ -48,7 +48,7 @@ const option = ({ options }: Unpacked, code: number) => options.find(([found]) =
 describe("fields", () => {
   const same = (value: unknown) => [value, value, value, value, value] as const;
   it.each<readonly [string, (reply: Unpacked) => unknown, readonly unknown[]]>([
-    //                                             OFFER            ACK              ACK of a renewal ACK of an INFORM NAK
+    //                                      OFFER            ACK              ACK of a renewal ACK of an INFORM NAK
     ["op", (reply) => reply.op, same(2)],
     ["htype", (reply) => reply.htype, same(1)],
     ["hlen", (reply) => reply.hlen, same(6)],

@@ -1,4 +1,4 @@
-// What a server does with each message in each state of its client, packet by packet: RFC 2131 section 4.3, tables 4 and 5.
+// The server's answer to each message in each state of its client, by packet: RFC 2131 section 4.3, tables 4 and 5.
 import { describe, expect, it } from "vitest";
 
 import { decodeMessage } from "../../src/dhcp/message/decode.ts";

@@ -106,7 +106,7 @@ function frameOf({ options, sent, vlan }: Case): Uint8Array {
   return frame.bytes.slice();
 }
 
-/** The format of libpcap: a header in this machine's byte order, then each frame with its length. Link type 1 is Ethernet. */
+/** The libpcap format: a header in machine byte order, then each frame with its length. Link type 1 is Ethernet. */
 function pcap(frames: readonly Uint8Array[]): Buffer {
   const head = Buffer.alloc(24);
   head.writeUInt32LE(0xa1b2_c3d4, 0);

@@ -1,6 +1,6 @@
 // The Internet checksum (RFC 1071): the one's complement of the one's complement sum of 16-bit words.
 
-/** Adds the words between `from` and `to`; an odd last byte counts as the upper half of a word. Below 2^53 for any buffer. */
+/** Adds the words between `from` and `to`; an odd last byte is the upper half of a word. Below 2^53 for any buffer. */
 export function sumWords(bytes: Uint8Array, from: number, to: number, start: number): number {
   let sum = start;
   const even = to - ((to - from) & 1);

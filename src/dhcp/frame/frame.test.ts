@@ -28,7 +28,7 @@ const receive = (frame: Uint8Array, acceptPartialChecksum = false) => decodeFram
 
 /*
  * IPv4, total length 31: 4500+001f+0000+4000+4011+c0a8+3002+c0a8+3051 = 2_a6d3, folded a6d5, complement 592a.
- * UDP, length 11, with "abc": c0a8+3002+c0a8+3051+0011+000b + 0043+0044+000b + 6162+6300 = 2_a6b3, folded a6b5, complement 594a.
+ * UDP, 11 bytes, "abc": c0a8+3002+c0a8+3051+0011+000b + 0043+0044+000b + 6162+6300 = 2_a6b3, folded a6b5, compl. 594a.
  */
 const written = "020000000011 020000000001 0800 4500001f 00004000 4011592a c0a83002 c0a83051 00430044 000b594a 616263";
 

@@ -27,7 +27,7 @@ const tooShort = fault("frame-too-short", "The frame ends within its Ethernet he
 const notIpv4 = fault("not-ipv4", "The frame has no IPv4 packet.");
 
 export interface ReceiverOptions {
-  /** The kernel says that the checksum of this frame is not ready (PACKET_AUXDATA, TP_STATUS_CSUMNOTREADY), or nobody can say. */
+  /** The kernel says this frame's checksum is not ready (PACKET_AUXDATA, TP_STATUS_CSUMNOTREADY), or nobody can say. */
   readonly acceptPartialChecksum: boolean;
 }
 

@@ -1,4 +1,4 @@
-// IPv4 headers (RFC 791 section 3.1). Options of a received header are passed over; fragments are refused: nobody puts them together here.
+// IPv4 headers (RFC 791 section 3.1). Received options are skipped; fragments are refused: none are reassembled here.
 import { type Fault, fault } from "../fault.ts";
 import { fold, sumWords } from "./checksum.ts";
 
@@ -42,7 +42,7 @@ export function decodeIpv4(bytes: Uint8Array, at: number): Ipv4 | Fault {
   };
 }
 
-/** Writes a header of 20 bytes. It may not be fragmented, so its identification means nothing (RFC 6864 section 4.1). */
+/** Writes a header of 20 bytes, not to be fragmented: its identification means nothing (RFC 6864 section 4.1). */
 export function writeIpv4(into: Uint8Array, at: number, source: number, destination: number, payload: number): void {
   const total = ipv4Bytes + payload;
   into[at] = 0x45;

@@ -17,8 +17,8 @@ const faults = {
 };
 
 /**
- * `from` and `to` are the datagram's. A checksum of zero means that there is none. `acceptPartial` is for a sender on the same machine whose
- * network card computes checksums and is not there: the field then has the sum of the pseudo header alone.
+ * `from` and `to` are the datagram's. A checksum of zero means none. `acceptPartial` is for a sender on this machine
+ * that leaves checksums to a network card that is not there: the field then has the sum of the pseudo header alone.
  */
 export function decodeUdp(
   bytes: Uint8Array,
@@ -62,7 +62,7 @@ export function writeUdp(
   into[at + 7] = checksum;
 }
 
-/** The part of the sum that is not in the datagram: both addresses and the protocol. The length is added by who knows it. */
+/** The part of the sum that is not in the datagram: both addresses and the protocol. The caller adds the length. */
 export function pseudoSum(source: number, destination: number): number {
   return (source >>> 16) + (source & 0xffff) + (destination >>> 16) + (destination & 0xffff) + udpProtocol;
 }

@@ -94,8 +94,8 @@ function isMalformed(options: OptionList, optionCode: number): boolean {
 }
 
 /**
- * Whether a message means the same whatever was cut off. DISCOVER and INFORM do. A REQUEST does when server identifier and requested
- * address are there; without them it may be one of another state.
+ * Whether a message means the same whatever was cut off. DISCOVER and INFORM do. A REQUEST does with server identifier
+ * and requested address; without them it may be one of another state.
  */
 function isClear(type: number | undefined, options: OptionList): boolean {
   if (type === messageType.discover || type === messageType.inform) return true;

@@ -1,4 +1,4 @@
-// From a message to a datagram (RFC 2131 sections 2 and 4.1), into a buffer that is used again and again. Strict: END is there, the rest is
+// From a message to a datagram (RFC 2131 sections 2 and 4.1), into a reused buffer. Strict: END is there, the rest is
 // zero, nothing is shorter than BOOTP's 300 bytes or longer than the receiver takes.
 import { code } from "../options/codes.ts";
 import { chaddrBytes, field, fileBytes, type Header, magicCookie, snameBytes } from "./header.ts";
@@ -20,7 +20,7 @@ export interface Encoded {
   readonly leftOut: readonly number[];
 }
 
-/** A BOOTP message has at least 300 bytes, and some relays drop what is shorter (RFC 951 section 3, RFC 1542 section 2.1). */
+/** BOOTP's minimum: some relays drop shorter messages (RFC 951 section 3, RFC 1542 section 2.1). */
 const messageBytesMin = 300;
 /** What option 57 may say at least: the datagram that every host must take (RFC 2132 section 9.10). */
 export const datagramBytesMin = 576;
@@ -35,7 +35,7 @@ export function encodeMessage(message: Outgoing, datagramBytes: number, buffer: 
   // One byte is END.
   let room = limit - field.options - 1;
   let relayAgent = message.relayAgent;
-  // Room for message type, server identifier and lease time comes first: a reply without option 82 is better than none (RFC 3046 section 2.2).
+  // Message type, server identifier and lease time go first: better no option 82 than no reply (RFC 3046 section 2.2).
   if (relayAgent !== undefined && wireBytes(relayAgent.length) > room - essentialBytes) relayAgent = undefined;
   if (relayAgent !== undefined) room -= wireBytes(relayAgent.length);
 
@@ -45,7 +45,7 @@ export function encodeMessage(message: Outgoing, datagramBytes: number, buffer: 
   writeHeader(message, buffer, at);
   let end = writeOptions(placement.inOptions, buffer, at + field.options);
   if (overload !== 0) {
-    // Behind the others: some readers go into file and sname where they meet it, and would put pieces together in the wrong order.
+    // Last: some readers go into file and sname where they meet it, and would put pieces together in the wrong order.
     buffer[end] = code.overload;
     buffer[end + 1] = 1;
     buffer[end + 2] = overload;

@@ -2,8 +2,8 @@
 import { code } from "../options/codes.ts";
 
 /**
- * Appends code, place and length of each option between `from` and `to`, and returns whether the field ended cleanly. A missing END is
- * clean: many clients stop at the end of the datagram. An option that says it is longer than the rest of the field is not.
+ * Appends code, place and length of each option between `from` and `to`; returns whether the field ended cleanly. A
+ * missing END is clean: many clients stop at the datagram's end. An option longer than the rest of the field is not.
  */
 export function scanOptionField(bytes: Uint8Array, from: number, to: number, places: number[]): boolean {
   for (let at = from; at < to;) {

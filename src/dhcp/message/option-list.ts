@@ -1,12 +1,12 @@
-// The options of a received message, as places in its bytes. One that appears several times is one option, put together in the order of
-// appearance: options field, file, sname (RFC 3396 section 7).
+// The options of a received message, as places in its bytes. Several appearances are one option, put together in the
+// order of appearance: options field, file, sname (RFC 3396 section 7).
 
 /** Numbers that each option takes in `places`. */
 const stride = 3;
 
 export class OptionList {
   readonly #bytes: Uint8Array;
-  /** Code, where the data begins, how many bytes; for each appearance. A datagram of 64 KiB cannot have more than 32,768 of them. */
+  /** Code, start of the data, bytes; for each appearance. A datagram of 64 KiB has 32,768 appearances at most. */
   readonly #places: readonly number[];
   /** A field ended within an option: what stands here was read before that. */
   readonly isTruncated: boolean;

@@ -1,4 +1,4 @@
-// Which option goes into which field when all do not fit into the first (RFC 2131 section 4.1, RFC 2132 section 9.3). The rare path.
+// Which option goes into which field when the first is too small (RFC 2131 section 4.1, RFC 2132 section 9.3). Rare.
 import { code } from "../options/codes.ts";
 import { fileBytes, snameBytes } from "./header.ts";
 import { wireBytes } from "./option-field.ts";
@@ -35,9 +35,9 @@ export function placeAll(options: readonly RawOption[]): Placement {
 }
 
 /**
- * Each option whole into the first field that has room for it. `room` is that of the options field, without END. An option is cut only
- * where it is longer than 255 bytes and so cut anyway: not every client puts pieces together. Where all do not fit into all fields, the
- * largest is left out, then the next: a list of names that is too long costs no client its routes.
+ * Each option goes whole into the first field with room. `room` is that of the options field, without END. Only an
+ * option longer than 255 bytes, cut anyway, is cut: not every client puts pieces together. Where all fields are too
+ * small, the largest option is left out, then the next: a list of names that is too long costs no client its routes.
  */
 export function place(
   options: readonly RawOption[],
@@ -94,7 +94,7 @@ interface Piece {
   readonly option: RawOption;
 }
 
-/** A long option over what is left of the fields, in the order in which they are put together again; empty where it does not fit. */
+/** A long option over the rest of the fields, in the order in which readers join them; empty where it does not fit. */
 function piecesOf({ code: optionCode, data }: RawOption, rooms: readonly number[]): readonly Piece[] {
   if (data.length <= 255) return [];
   const pieces: Piece[] = [];

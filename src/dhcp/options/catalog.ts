@@ -1,5 +1,4 @@
-// What an option is called, and what kind of value it has (RFC 2132 and the documents named in codes.ts). An option that is not in this table is
-// bytes.
+// Names and value kinds of options (RFC 2132 and the documents in codes.ts). An option not in this table is bytes.
 import { code } from "./codes.ts";
 import type { OptionKind } from "./value.ts";
 

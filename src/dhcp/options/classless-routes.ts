@@ -1,4 +1,4 @@
-// Classless static routes (RFC 3442): the width of a mask, as many bytes of the destination as it needs, and the router.
+// Classless static routes (RFC 3442): the mask's width, as many bytes of the destination as it needs, the router.
 import { V4Address } from "../../net/address.ts";
 import { Prefix } from "../../net/prefix.ts";
 import { type Fault, fault } from "../fault.ts";

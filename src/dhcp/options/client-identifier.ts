@@ -1,5 +1,5 @@
-// Client identifiers (RFC 2132 section 9.14), among them those of RFC 4361 that name the node and the interface apart. A server compares all
-// of the bytes and nothing else (RFC 2131 section 4.2); the parts are for people.
+// Client identifiers (RFC 2132 section 9.14), also of RFC 4361 with node and interface apart. A server compares
+// all of the bytes and nothing else (RFC 2131 section 4.2); the parts are for people.
 import { type Fault, fault } from "../fault.ts";
 import { readUint, uintBytes } from "./bytes.ts";
 
@@ -34,7 +34,7 @@ export function decodeClientIdentifier(bytes: Uint8Array): ClientIdentifier | Fa
   if (type === nodeType && bytes.length >= nodeBytesMin) {
     return { kind: "node", iaid: readUint(bytes, 1, 4), duid: bytes.slice(5) };
   }
-  // Six bytes follow for Ethernet and its kin (types 1 to 37 of RFC 1700); a text that begins with such a byte has another length.
+  // Ethernet and its kin (types 1 to 37 of RFC 1700) have six more bytes; a text that begins so has another length.
   if (type >= 1 && type <= 37 && bytes.length === 7) return { kind: "hardware", htype: type, address: bytes.slice(1) };
   return { kind: "opaque", bytes: bytes.slice() };
 }

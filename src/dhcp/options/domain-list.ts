@@ -1,4 +1,4 @@
-// A search list of domains (RFC 3397): names as DNS has them (RFC 1035 section 3.1), with pointers to what was said before (section 4.1.4).
+// A search list of domains (RFC 3397): DNS names (RFC 1035 section 3.1) with pointers to earlier names (section 4.1.4).
 // Pointers count from the first byte of the whole option, also where it was sent in pieces.
 import { type Fault, fault } from "../fault.ts";
 import { asciiBytes, asciiText, isPrintable } from "./bytes.ts";

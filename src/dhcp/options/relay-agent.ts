@@ -32,7 +32,7 @@ export function decodeSubOptions(bytes: Uint8Array): readonly SubOption[] | Faul
   return subOptions.length > 0 ? subOptions : bad;
 }
 
-/** The address of the link selection sub-option, without a list of all of them; undefined where there is none of four bytes. */
+/** The address of the link selection sub-option, without a list of all; undefined where there is none of four bytes. */
 export function linkSelectionOf(bytes: Uint8Array): number | undefined {
   for (let at = 0; at + 2 <= bytes.length;) {
     const length = bytes[at + 1]!;

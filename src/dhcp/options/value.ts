@@ -1,4 +1,4 @@
-// What an option says, as a value. Which code has which kind is in catalog.ts; one file per family turns them into bytes and back.
+// Values of options. catalog.ts has the kind of each code; one file per family turns values into bytes and back.
 import type { V4Address } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { ClientIdentifier } from "./client-identifier.ts";

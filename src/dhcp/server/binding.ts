@@ -1,4 +1,4 @@
-// A binding: this client has this address. It is made elsewhere, and durable before a client asks; the server only serves it.
+// A binding: this client has this address. It is made elsewhere, durable before a client asks; the server serves it.
 import type { V4Address } from "../../net/address.ts";
 import { type Mac, macToBytes } from "../../net/mac.ts";
 import { DhcpError } from "../error.ts";

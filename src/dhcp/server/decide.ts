@@ -1,5 +1,4 @@
-// From a message to its outcome (RFC 2131 section 4.3): who asks, on which network, and what by. Nothing is changed here but the client's
-// bucket of tokens.
+// From a client's message on a network to its outcome (RFC 2131 section 4.3). Changes only the client's token bucket.
 import type { Message } from "../message/decode.ts";
 import { ethernet, op } from "../message/header.ts";
 import { messageType } from "../message/message-type.ts";

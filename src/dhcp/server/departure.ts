@@ -1,4 +1,4 @@
-// RELEASE and DECLINE (RFC 2131 sections 4.3.3 and 4.3.4): nothing is answered, something is recorded. Neither frees an address: a VM's
+// RELEASE and DECLINE (RFC 2131 sections 4.3.3 and 4.3.4) are recorded, not answered. Neither frees an address: a VM's
 // binding lives as long as its owner says.
 import { code } from "../options/codes.ts";
 import { decodeOption } from "../options/convert.ts";

@@ -20,7 +20,7 @@ interface Ways {
   readonly chaddr: Uint8Array;
 }
 
-/** Of an OFFER or an ACK: the relay, the address that the client has, everybody if it asks for that, or the address that it gets. */
+/** Of an OFFER or an ACK: the relay, the client's address, everybody if the client asks for it, or its new address. */
 export function destinationOf({ giaddr, ciaddr, flags, chaddr }: Ways, yiaddr: number): Destination {
   if (giaddr !== 0) return { kind: "relay", address: giaddr, port: port.server };
   if (ciaddr !== 0) return { kind: "unicast", mac: chaddr, address: ciaddr, port: port.client };

@@ -4,7 +4,7 @@ import { isInSubnet } from "./pool.ts";
 import type { Question } from "./question.ts";
 import { ackInform } from "./reply.ts";
 
-/** No lease is looked for; but the client is one of ours, and its address must be of this network. Some clients leave ciaddr empty. */
+/** Needs no lease, but a bound client and an address of this network. Some clients leave ciaddr empty. */
 export function answerInform(question: Question): Outcome {
   const { message, network, sourceAddress } = question;
   const address = message.ciaddr === 0 ? sourceAddress : message.ciaddr;

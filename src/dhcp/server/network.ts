@@ -1,4 +1,4 @@
-// One link on which clients are served: its pools, its bindings, and what is remembered of its clients. Changes are served from the next message on.
+// One link with clients: its pools, bindings and memory of its clients. Changes are served from the next message on.
 import { BindingTable } from "./binding-table.ts";
 import { isInSubnet, type Pool } from "./pool.ts";
 import { Quarantine } from "./quarantine.ts";

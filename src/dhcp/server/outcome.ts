@@ -1,4 +1,4 @@
-// What becomes of a message: a reply or silence, and what else follows. All of it is values; sockets and reconcilers carry it out.
+// The outcome of a message: a reply or silence, and effects. All are values; sockets and reconcilers carry them out.
 import type { V4Address } from "../../net/address.ts";
 import type { Mac } from "../../net/mac.ts";
 import type { Fault } from "../fault.ts";

@@ -1,4 +1,4 @@
-// The options that a pool or a binding gives its clients, as they go onto the wire: made once, when the configuration is read.
+// The options that a pool or a binding gives its clients, in wire form: made once, when the configuration is read.
 import { DhcpError, type DhcpErrorCode } from "../error.ts";
 import type { RawOption } from "../message/placement.ts";
 import { code } from "../options/codes.ts";
@@ -91,8 +91,8 @@ export class Parameters {
 }
 
 /**
- * The options of a reply: `head` first, then what the client asks for in its order (RFC 2132 section 9.8), then what it gets unasked. Without
- * a list it gets everything. An option of the binding goes before the pool's.
+ * The options of a reply: `head`, then the requested ones in the client's order (RFC 2132 section 9.8), then those sent
+ * unasked. Without a list the client gets everything. An option of the binding goes before the pool's.
  */
 export function selectOptions(
   head: readonly RawOption[],

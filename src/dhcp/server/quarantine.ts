@@ -1,6 +1,6 @@
-// Addresses that are not to be handed out for a while, because somebody else seems to use them (RFC 2131 section 4.3.3).
+// Addresses not to be handed out for a while, because another host seems to use them (RFC 2131 section 4.3.3).
 
-/** Only bound addresses come here, one per DECLINE of the client that has it. Beyond this many the oldest is forgotten: 4,096 x 50 B = 0.2 MiB. */
+/** Only bound addresses, one per DECLINE of its client. Beyond, the oldest is forgotten: 4,096 x 50 B = 0.2 MiB. */
 const addressesMax = 4096;
 
 export class Quarantine {

@@ -18,7 +18,7 @@ export interface Question {
   readonly nowMs: number;
 }
 
-/** For effects: who, where, which address. A MAC that the binding has as text is not made again: there is an effect with every ACK. */
+/** Client, network and address, for effects. The binding's MAC text is reused: every ACK has an effect. */
 export function aboutClient({ network, message, binding }: Question): AboutClient {
   const isKnown = binding.mac !== undefined && binding.macKey === macKeyOf(message.chaddr);
   const mac = isKnown ? binding.mac : macFromBytes(message.chaddr);

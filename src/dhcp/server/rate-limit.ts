@@ -4,7 +4,7 @@ export interface RateLimitOptions {
   /** So many at once. A boot that asks for its address in firmware, loader and system takes six. */
   readonly burst: number;
   readonly perSecond: number;
-  /** Two generations of half as many buckets are kept, of some 80 bytes each. A client that is forgotten begins with a full one. */
+  /** Two generations of half as many buckets, some 80 bytes each. A forgotten client begins with a full bucket. */
   readonly clientsMax: number;
 }
 

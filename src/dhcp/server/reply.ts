@@ -1,4 +1,4 @@
-// The replies of a server, field by field and option by option as in table 3 of RFC 2131 section 4.3.1, with the client identifier of RFC 6842.
+// The replies of a server as in table 3 of RFC 2131 section 4.3.1, with the client identifier of RFC 6842.
 import type { Message } from "../message/decode.ts";
 import { datagramBytesMin, type Outgoing } from "../message/encode.ts";
 import { broadcastFlag, op } from "../message/header.ts";
@@ -73,7 +73,7 @@ export function nak({ message, pool }: Question, why: string): Reply {
   };
 }
 
-/** Message type, server identifier, client identifier, lease and mask first, because they have to be there; then what is asked for. */
+/** Message type, server and client identifier, lease and mask come first: they are mandatory. Requested ones follow. */
 function parametersOf(
   { message, binding }: Question,
   type: RawOption,

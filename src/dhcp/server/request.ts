@@ -17,8 +17,8 @@ export function requestStateOf({ options, ciaddr }: Message): RequestState {
 }
 
 /**
- * The client is known, so this server answers for its address: a wrong one gets a NAK, on whatever network it is. A client that already has
- * its address keeps it in quarantine too: somebody is to look at the conflict, and nothing is gained if both lose it.
+ * The client is known, so this server answers for its address: a wrong one gets a NAK, on any network. A client that
+ * has its address keeps it in quarantine too: a person looks at the conflict, and nothing is gained if both lose it.
  */
 export function answerRequest(question: Question): Outcome {
   const { message, binding, network, nowMs } = question;

@@ -1,4 +1,4 @@
-// A reply as bytes: a datagram for a UDP socket, or a whole frame for a packet socket. One buffer serves for all of them.
+// A reply as bytes: a datagram for a UDP socket, or a whole frame for a packet socket. One buffer serves all replies.
 import { encodeFrame, frameBufferBytes, payloadAt } from "../frame/frame.ts";
 import { type Encoded, encodeMessage } from "../message/encode.ts";
 import { port } from "./destination.ts";
@@ -15,7 +15,7 @@ export class ReplyWriter {
     return encodeMessage(message, datagramBytes, this.#buffer, payloadAt);
   }
 
-  /** From the MAC of the interface, with its VLAN where frames are tagged here. A reply to a relay goes by datagram: its MAC is not known. */
+  /** `source`: the interface's MAC. `vlan`: where frames are tagged. A relay's MAC is unknown: it gets a datagram. */
   frame(reply: Reply, source: Uint8Array, vlan: number | undefined): Encoded | undefined {
     const { destination } = reply;
     if (destination.kind === "relay") return undefined;

@@ -1,7 +1,6 @@
-// The server: networks in, datagrams in, time in; outcomes out. No socket, no clock, no disk: servers with the same networks give the same
-// answers.
+// The server: networks, datagrams and time in; outcomes out. No socket, clock or disk: same networks, same answers.
 //
-// Promised: no datagram makes it throw. Not promised: that an outcome is good after the datagram's buffer has been written again.
+// Promised: no datagram makes it throw. Not promised: that an outcome outlives the next write to the datagram's buffer.
 import { decodeMessage, type Message } from "../message/decode.ts";
 import { code } from "../options/codes.ts";
 import { linkSelectionOf } from "../options/relay-agent.ts";
@@ -38,7 +37,7 @@ export class DhcpServer {
     return this.#networks.get(name);
   }
 
-  /** A quarantine that the message brings about holds here at once; telling the other servers is the caller's, by the effects. */
+  /** A quarantine by this message holds here at once; the caller tells the other servers, by the effects. */
   handle(datagram: Uint8Array, arrival: Arrival, nowMs: number): Outcome {
     const message = decodeMessage(datagram);
     if (message.kind === "fault") {
@@ -65,7 +64,7 @@ export class DhcpServer {
     return arrival.network ?? this.#networkOfClient(message);
   }
 
-  /** A client behind a relay renews and releases by unicast, past its relay: its address tells the network (RFC 2131 section 4.3.2, RENEWING). */
+  /** Renewals and releases are unicast, past the relay: ciaddr tells the network (RFC 2131 section 4.3.2, RENEWING). */
   #networkOfClient({ ciaddr }: Message): Network | undefined {
     return ciaddr === 0 ? undefined : this.#networkAround(ciaddr);
   }
@@ -77,7 +76,7 @@ export class DhcpServer {
   }
 }
 
-/** An address of the link that the client is on: what the relay selects (RFC 3527), else its own (RFC 2131 section 4.3.1). */
+/** An address of the client's link: the relay's link selection (RFC 3527), else giaddr (RFC 2131 section 4.3.1). */
 function linkOf(message: Message): number {
   const information = message.options.get(code.relayAgent);
   return (information === undefined ? undefined : linkSelectionOf(information)) ?? message.giaddr;
