@@ -3,4 +3,4 @@ import { volume } from "../volume.ts";
 import { randomEmbeddedServer } from "./random-embedded-server.ts";
 import { randomRuns } from "./random-suite.ts";
 
-randomRuns("embedded API", randomEmbeddedServer, { steps: volume(1500, 2500), servers: "fresh" });
+randomRuns("embedded API", randomEmbeddedServer, { steps: volume(1000, 2500), servers: "fresh" });

@@ -5,8 +5,8 @@ import { randomRuns } from "./random-suite.ts";
 import { realServer } from "./real-server.ts";
 
 randomRuns("kube-apiserver", realServer, {
-  steps: volume(500, 1000),
-  stepsPerRun: 250,
+  steps: volume(350, 1000),
+  stepsPerRun: volume(175, 250),
   servers: "one",
   startMs: coldStartTimeoutMs,
 });

@@ -79,7 +79,7 @@ const limits = {
   together: ["--no-isolate"],
   crowd: ["--no-isolate", "--maxWorkers=6"],
   // The cases of one file that run side by side wait for the API server and its controllers.
-  few: ["--maxWorkers=3", "--maxConcurrency=8"],
+  few: ["--no-isolate", "--maxWorkers=3", "--maxConcurrency=8"],
   nodes: ["--maxWorkers=2"],
   late: ["--maxWorkers=2"],
 };

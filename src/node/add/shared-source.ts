@@ -42,7 +42,8 @@ export class SharedSource implements AddressSource {
     const { namespace } = share;
     const open = await poolResolver.open(share, signal);
     const { pool, picture, name } = open;
-    const { domain, spread } = picture;
+    const { domain } = picture;
+    const spread = picture.spreadOf(pool);
     this.#round += 1;
     this.#startedMs = now();
     spread.begin();
@@ -82,7 +83,7 @@ export class SharedSource implements AddressSource {
   }
 
   #told(
-    { picture }: OpenPool,
+    { pool, picture }: OpenPool,
     outcome: TakeOutcome,
     address: Address,
     onNew: (version: string | undefined) => void,
@@ -90,7 +91,7 @@ export class SharedSource implements AddressSource {
     const { history, onConflict } = this.#parts;
     if (outcome.outcome === "taken") return onNew(versionOf(outcome.hold));
     if (outcome.outcome === "yours") return history.reached(heldKind, versionOf(outcome.hold));
-    picture.spread.met(address);
+    picture.spreadOf(pool).met(address);
     onConflict();
     if (outcome.outcome === "held") picture.met(outcome.hold);
   }

@@ -1,4 +1,4 @@
-// Where this node looks for addresses of one domain: at the lowest free one at rest, in a stripe of its own
+// Where this node looks for addresses of one range: at the lowest free one at rest, in a stripe of its own
 // (src/ipam/request.ts) while other nodes take too. Nodes do not talk to each other: a hash of its name says where a
 // node begins and goes on. With eight stripes a node, one node in eight begins where another does; a node that loses a
 // take in its stripe moves on and stays there, so that busy nodes soon have a stripe each, however old their pictures.

@@ -37,8 +37,8 @@ beforeEach(() => {
   nowMs = 1000;
   held = new HoldIndex();
   const now = () => nowMs;
-  const spread = new CandidateSpread({ seed: "node", now, daemons: () => 10 });
-  picture = new DomainCache({ namespace, domain, held, now, spread });
+  const makeSpread = () => new CandidateSpread({ seed: "node", now, daemons: () => 10 });
+  picture = new DomainCache({ namespace, domain, held, now, makeSpread });
 });
 
 describe("pools of one domain", () => {
@@ -113,4 +113,10 @@ describe("a free map", () => {
     picture.took(hold(1, "own"));
     expect(lowest()).toBe("10.0.0.10");
   });
+});
+
+it("a conflict in one range leaves another of the same domain at rest", () => {
+  const [met, beside] = [wide, { ...wide, prefix: parsePrefix("10.9.0.0/24") }].map((each) => picture.poolFor(each));
+  picture.spreadOf(met!).met(parseAddress("10.0.0.1"));
+  expect([picture.spreadOf(met!).stripes, picture.spreadOf(beside!).stripes]).toEqual([80, 1]);
 });

@@ -28,7 +28,7 @@ export interface DomainCacheOptions {
   readonly namespace: string;
   readonly domain: Domain;
   readonly held: HoldIndex;
-  readonly spread: CandidateSpread;
+  readonly makeSpread: () => CandidateSpread;
   /** The wall clock. */
   readonly now: () => number;
 }
@@ -41,7 +41,6 @@ export interface Listed {
 export class DomainCache {
   readonly namespace: string;
   readonly domain: Domain;
-  readonly spread: CandidateSpread;
   /** When the last whole list began; by the wall clock. */
   listedMs = Number.NEGATIVE_INFINITY;
   usedMs = Number.NEGATIVE_INFINITY;
@@ -50,6 +49,8 @@ export class DomainCache {
   readonly #options: DomainCacheOptions;
   /** Text of the definition -> its pool. Definitions come from configurations: a handful. */
   readonly #pools = new Map<string, Pool>();
+  /** Range -> where this node looks in it: who takes in another range of the domain is no rival here. */
+  readonly #spreads = new Map<string, CandidateSpread>();
   /** address -> a hold that is not this node's */
   readonly #foreign = new Map<string, Foreign>();
   /** Cooling addresses of the last list: for pools that are made later. */
@@ -59,7 +60,6 @@ export class DomainCache {
     this.#options = options;
     this.namespace = options.namespace;
     this.domain = options.domain;
-    this.spread = options.spread;
     this.renewedMs = options.now();
   }
 
@@ -78,6 +78,12 @@ export class DomainCache {
     for (const { hold } of held.ofDomain(namespace, domain)) learnIn(pool, hold.address, hold.owner);
     for (const each of this.#resting) if (contains(definition.prefix, each.address)) pool.cool(each);
     return pool;
+  }
+
+  spreadOf({ definition: { prefix } }: Pool): CandidateSpread {
+    const known = this.#spreads.get(String(prefix)) ?? this.#options.makeSpread();
+    this.#spreads.set(String(prefix), known);
+    return known;
   }
 
   took(hold: Hold): void {

@@ -314,8 +314,8 @@ export class PoolResolver {
     if (known !== undefined) return known;
     const { held, clock, daemons, node } = this.#options;
     const now = () => clock.wallMs();
-    const spread = new CandidateSpread({ seed: `${node} ${domain}`, now: () => clock.monotonicMs(), daemons });
-    const picture = new DomainCache({ namespace, domain, held, now, spread });
+    const spread = { seed: `${node} ${domain}`, now: () => clock.monotonicMs(), daemons };
+    const picture = new DomainCache({ namespace, domain, held, now, makeSpread: () => new CandidateSpread(spread) });
     this.#poolResolver.set(key, picture);
     return picture;
   }

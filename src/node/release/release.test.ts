@@ -48,8 +48,8 @@ beforeEach(() => {
   store = new MemoryStore();
   held = new HoldIndex();
   faults = [];
-  const spread = new CandidateSpread({ seed: "node", now, daemons: () => 1 });
-  picture = new DomainCache({ namespace, domain, held, now, spread });
+  const makeSpread = () => new CandidateSpread({ seed: "node", now, daemons: () => 1 });
+  picture = new DomainCache({ namespace, domain, held, now, makeSpread });
 });
 
 const memory = () => new MemoryLedger(store, { now, fault: () => faults.shift() });
