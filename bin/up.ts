@@ -42,7 +42,10 @@ export async function up(options: UpOptions, output: Output): Promise<void> {
     output.line("The console is not built yet. Ctrl-C stops; what was written stays.");
     try {
       const onListen = () => output.line(`Waiting for CNI requests on ${socket}.`);
-      await runLocal({ client, systemNamespace, socket, state: options.data, cooldownMs, onListen }, stopSignal());
+      await runLocal(
+        { client, systemNamespace, socket, state: options.data, cooldownMs, onListen },
+        stopSignal("SIGHUP"),
+      );
     } finally {
       output.line("stopping");
       await served.close();

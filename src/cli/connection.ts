@@ -20,10 +20,13 @@ export async function clusterConfig({ kubeconfig, context }: ConnectionOptions):
   }
 }
 
-/** Aborts when somebody ends the process; a second time, the process ends at once. */
-export function stopSignal(): AbortSignal {
+/**
+ * Aborts when somebody ends the process; a second time, the process ends at once. `SIGHUP` is for what goes on at a
+ * terminal: with a listener, `nohup` would keep nothing alive.
+ */
+export function stopSignal(...more: readonly "SIGHUP"[]): AbortSignal {
   const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  for (const name of ["SIGINT", "SIGTERM", ...more] as const) {
     process.once(name, () => stop.abort(new UsageError(`it was called off (${name}).`, 1)));
   }
   return stop.signal;
@@ -36,11 +39,11 @@ export async function connected<T>(
 ): Promise<T> {
   await using connection = connect(await clusterConfig(options), { userAgent: "holdfast" });
   try {
-    return await work(connection.client, stopSignal());
+    return await work(connection.client, stopSignal("SIGHUP"));
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof CodedError)) throw error;
     const remedy = "the cluster does not have all of our kinds: kubectl apply -f deploy/holdfast.yaml, then ask again.";
-    const isMissing = error instanceof ApiError && error.code === "not-found";
+    const isMissing = error instanceof ApiError && error.message.includes("could not find the requested resource");
     throw new UsageError(isMissing ? `${error.message} ${remedy}` : error.message, 1, { cause: error });
   }
 }

@@ -31,7 +31,7 @@ export function sweepCooled(work: Work, signal: AbortSignal): Promise<void> {
 }
 
 /** The very state that was read. */
-export function removeHeld(client: KubeClient, held: PoolHold, signal: AbortSignal): Promise<Removal> {
+export async function removeHeld(client: KubeClient, held: PoolHold, signal: AbortSignal): Promise<Removal> {
   const { kind, namespace, name, hold } = held;
   const resource: Resource = kind === "Hold" ? holds : reservations;
   return removeObject(client, resource, { metadata: { namespace, name, ...preconditionsOf(hold.version) } }, signal);

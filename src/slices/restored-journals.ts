@@ -3,6 +3,7 @@
 // Promised: a slice that a node says it has is nobody else's before the node is fenced. No free block is given before
 // every daemon with a Lease has spoken in this term, or had time to. After a restore every node with a Lease has spoken
 // or is fenced: one that sleeps may have slices that nobody remembers. Nodes that the server has forgotten had time.
+import { ObjectError } from "../api/error.ts";
 import { poolName } from "../api/pools/pool-name.ts";
 import { journalAnnotation, type JournalSlices, nodeLeaseName, readJournalSlices } from "../api/slices/node-lease.ts";
 import { blocksOf } from "../api/slices/slice-grant.ts";
@@ -13,9 +14,9 @@ import type { Clock } from "../kube/clock.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { Log } from "../log/log.ts";
+import { attempt } from "../net/coded-error.ts";
 import { difference } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
-import { orNone } from "../net/or-none.ts";
 import { containsPrefix, overlaps, type Prefix } from "../net/prefix.ts";
 import type { SliceCaches } from "./caches.ts";
 import { keyOf as allocationKey } from "./plan/entry.ts";
@@ -259,7 +260,7 @@ const noSlices: JournalSlices = { slices: [], more: 0, restored: false };
 function saidBy(node: string, { slices, more, restored }: JournalSlices): Said {
   const read = slices.flatMap(([namespace, network, rangeText, pool, blockText]): ForgottenSlice[] => {
     const [range, block] = [prefixOf(rangeText), prefixOf(blockText)];
-    const name = block && orNone(() => poolName({ range: block, network, node }));
+    const name = block && attempt(ObjectError, () => poolName({ range: block, network, node }));
     if (range === undefined || block === undefined || name === undefined) return [];
     return [{ node, namespace, network, range, pool: `${namespace}/${pool}`, block, key: `${namespace}/${name}` }];
   });

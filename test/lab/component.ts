@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 
 import { dyingWithParent, type Place } from "./place.ts";
-import { childrenOf, isAlive, type ProcessIdentity, sendSignal } from "./process.ts";
+import { childrenOf, isAlive, type ProcessIdentity, sendSignal, stopProcess } from "./process.ts";
 import type { StateFile } from "./state.ts";
 import { until } from "./wait.ts";
 
@@ -117,7 +117,7 @@ export class Component {
 
   /** The process stands still: its sockets stay open and nothing answers. */
   pause(): void {
-    if (this.#identity !== undefined) sendSignal(this.#identity, "SIGSTOP");
+    if (this.#identity !== undefined) stopProcess(this.#identity);
   }
 
   resume(): void {

@@ -30,6 +30,22 @@ export function sendSignal(process_: ProcessIdentity, signal: NodeJS.Signals): b
   }
 }
 
+/** Stops every thread of the process. Each stops when it next runs: until then it may still answer. */
+export function stopProcess(process_: ProcessIdentity): void {
+  if (!sendSignal(process_, "SIGSTOP")) return;
+  const turn = new Int32Array(new SharedArrayBuffer(4));
+  for (let tries = 0; tries < 2000 && !isStopped(process_.pid); tries++) Atomics.wait(turn, 0, 0, 1);
+}
+
+function isStopped(pid: number): boolean {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    return threads.every((id) => /\) [TtZ] /.test(readFileSync(`/proc/${pid}/task/${id}/stat`, "utf8")));
+  } catch {
+    return false; // a thread ended meanwhile
+  }
+}
+
 export function childrenOf(pid: number): number[] {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();

@@ -23,16 +23,21 @@ describe("stripes", () => {
     [64, 1, 512],
     [65, 520, 520],
     [1000, 8000, 8000],
-  ])("with %d daemons there are %d at rest, and %d for half a minute after a conflict", (daemons, atRest, after) => {
-    const spread = spreadOf(daemons);
-    expect(spread.stripes).toBe(atRest);
-    spread.met(parseAddress("10.0.0.1"));
-    expect(spread.stripes).toBe(after);
-    nowMs += 29_999;
-    expect(spread.stripes).toBe(after);
-    nowMs += 1;
-    expect(spread.stripes).toBe(atRest);
-  });
+  ])(
+    "with %d daemons there are %d at rest and after two lost takes, and %d for half a minute after a third",
+    (daemons, atRest, after) => {
+      const spread = spreadOf(daemons);
+      expect(spread.stripes).toBe(atRest);
+      for (const lost of ["10.0.0.1", "10.0.0.2"]) spread.met(parseAddress(lost));
+      expect(spread.stripes).toBe(atRest);
+      spread.met(parseAddress("10.0.0.3"));
+      expect(spread.stripes).toBe(after);
+      nowMs += 29_999;
+      expect(spread.stripes).toBe(after);
+      nowMs += 1;
+      expect(spread.stripes).toBe(atRest);
+    },
+  );
 
   it.each([
     ["3 daemons, 6 takes", 3, 6, 24],

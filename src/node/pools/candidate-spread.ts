@@ -10,6 +10,8 @@ import type { Address } from "../../net/address.ts";
 
 /** A conflict is a sign of other takers for so long: as long as a picture is believed. */
 const calmAfterMs = 30_000;
+/** Up to so many lost in that time are no crowd: pods that come to a few nodes one by one get low addresses. */
+const lostAtRest = 2;
 const stripesPerNode = 8;
 /** Where the number of daemons is not known: as for 128. */
 const stripesUnknown = 1024;
@@ -33,6 +35,8 @@ export class CandidateSpread implements Spread {
   readonly #options: CandidateSpreadOptions;
   #first: number;
   #conflictMs = Number.NEGATIVE_INFINITY;
+  /** Takes lost since this node was last at rest. */
+  #lost = 0;
   #underWay = 0;
 
   constructor(options: CandidateSpreadOptions) {
@@ -53,6 +57,7 @@ export class CandidateSpread implements Spread {
   /** Another owner has the address. Of many takes that were lost in one stripe only the first leaves it. */
   met(address: Address): void {
     if (this.stripes > 1 && isInFirstStripe(address, this)) this.#first = (this.#first + this.step) | 0;
+    this.#lost = this.#isCalm() ? 1 : this.#lost + 1;
     this.#conflictMs = this.#options.now();
   }
 
@@ -65,8 +70,11 @@ export class CandidateSpread implements Spread {
     // Alone: takes of one daemon know of each other.
     if (daemons === 1) return 1;
     const isBusy = daemons > daemonsAtRest || this.#underWay > Math.max(1, takesAtRest / daemons);
-    const isMet = this.#options.now() - this.#conflictMs < calmAfterMs;
-    if (!isBusy && !isMet) return 1;
+    if (!isBusy && (this.#lost <= lostAtRest || this.#isCalm())) return 1;
     return daemons < 1 ? stripesUnknown : stripesPerNode * daemons;
+  }
+
+  #isCalm(): boolean {
+    return this.#options.now() - this.#conflictMs >= calmAfterMs;
   }
 }

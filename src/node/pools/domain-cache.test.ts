@@ -108,7 +108,9 @@ describe("a free map", () => {
     picture.met(hold(1, "far"));
     nowMs = 3000;
     picture.met(hold(2, "later"));
-    picture.suppose(wide.prefix, [parseBlock("10.0.0.3-10.0.0.9")], 2000);
+    picture.suppose(wide.prefix, [parseBlock("10.0.0.3-10.0.0.9")], 6000);
+    expect(lowest()).toBe("10.0.0.10");
+    picture.suppose(wide.prefix, [parseBlock("10.0.0.3-10.0.0.9")], 7000);
     expect(lowest()).toBe("10.0.0.1");
     picture.took(hold(1, "own"));
     expect(lowest()).toBe("10.0.0.10");
@@ -117,6 +119,6 @@ describe("a free map", () => {
 
 it("a conflict in one range leaves another of the same domain at rest", () => {
   const [met, beside] = [wide, { ...wide, prefix: parsePrefix("10.9.0.0/24") }].map((each) => picture.poolFor(each));
-  picture.spreadOf(met!).met(parseAddress("10.0.0.1"));
+  for (const lost of ["10.0.0.1", "10.0.0.2", "10.0.0.3"]) picture.spreadOf(met!).met(parseAddress(lost));
   expect([picture.spreadOf(met!).stripes, picture.spreadOf(beside!).stripes]).toEqual([80, 1]);
 });

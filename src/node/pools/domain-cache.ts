@@ -16,6 +16,8 @@ import { definitionText, learnIn, releasedIn, tookIn } from "./pool-set.ts";
 
 /** A node with a few hundred pods frees so many at once after its return; more are handed out like any other. */
 const restingMax = 1024;
+/** A free map lags by the leader's cache and by the difference of two clocks: what was met just before stays. */
+const lagMs = 5000;
 
 interface Foreign {
   readonly address: Address;
@@ -145,7 +147,7 @@ export class DomainCache {
   suppose(within: PoolDefinition["prefix"], taken: readonly Interval[], writtenMs: number): void {
     const set = IntervalSet.of(taken);
     for (const [key, entry] of this.#foreign) {
-      const isOver = contains(within, entry.address) && !set.has(entry.address) && entry.learntMs < writtenMs;
+      const isOver = contains(within, entry.address) && !set.has(entry.address) && entry.learntMs + lagMs < writtenMs;
       if (isOver) this.#forget(key, entry);
     }
     for (const pool of this.#pools.values()) {

@@ -52,6 +52,8 @@ export interface OpenPool {
 const freshMs = 1000;
 /** The leader writes the map of a nearly full range so often. */
 const lookMs = 250;
+/** What a look after a conflict may cost an ADD: the next POST, without it, costs some 10 ms. */
+const lookLimitMs = 500;
 /** How long the first ADD in a domain waits for its picture, and how long a list may take in all. */
 const fillMs = 1500;
 const listMs = 60_000;
@@ -74,7 +76,7 @@ export class PoolResolver {
   /** namespace, pool -> a pool object that is handed out of */
   readonly #opened = new Map<string, { namespace: string; name: string; domain: Domain }>();
   /** namespace/pool -> the look at its map under way */
-  readonly #looks = new SingleFlight<void>({ keep: false });
+  readonly #looks = new SingleFlight<boolean>({ keep: false });
   /** namespace -> the list under way */
   readonly #lists = new SingleFlight<void>({ keep: false });
   /** namespace -> when the last list began, and how long it took */
@@ -139,9 +141,13 @@ export class PoolResolver {
     if (pool === undefined || use === undefined || coexistence() || clock.wallMs() - readMs < lookMs) return;
     const { range } = use.identity;
     const { namespace = "", name } = parseKey(pool);
+    using limit = deadline(clock, lookLimitMs, signal);
     try {
-      await this.#looks.get(pool, signal, (own) => this.#suppose(picture, { namespace, name, range }, own, lookMs));
+      const place = { namespace, name, range };
+      await this.#looks.get(pool, limit.signal, (own) => this.#suppose(picture, place, own, lookMs));
     } catch (error) {
+      // Also of a server that does not answer, nobody asks again at once.
+      this.#maps.set(pool, { map: undefined, readMs: clock.wallMs() });
       log.debug("a free map could not be read after a conflict", { pool, error: asError(error) });
     }
   }
@@ -176,24 +182,24 @@ export class PoolResolver {
         namespace,
         identity: { range },
       } = share.pool;
-      await this.#suppose(picture, { namespace, name, range }, signal);
-      if (this.#mapped.has(mapKey(namespace, name))) return;
+      if (await this.#suppose(picture, { namespace, name, range }, signal))
+        return void this.#mapped.set(mapKey(namespace, name), { picture, name, range });
     }
     await this.#listPatiently(share.namespace, signal);
   }
 
-  /** From now on the picture goes by the map, if there is one. */
+  /** True: the picture goes by the map. */
   async #suppose(
     picture: DomainCache,
     { namespace, name, range }: { namespace: string; name: string; range: Prefix },
     signal: AbortSignal,
     ageMs = freshMs,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const map = await this.#readMap(namespace, name, range, signal, ageMs);
     // Forgotten meanwhile: the next picture knows nothing yet.
-    if (map === undefined || this.find(picture.namespace, picture.domain) !== picture) return;
+    if (map === undefined || this.find(picture.namespace, picture.domain) !== picture) return false;
     picture.suppose(map.prefix, map.taken, map.writtenMs);
-    this.#mapped.set(mapKey(namespace, name), { picture, name, range });
+    return true;
   }
 
   /** A picture is a hint: the ADD soon goes on beside a slow list. Not with whereabouts: a miss costs three writes. */

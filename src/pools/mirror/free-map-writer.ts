@@ -101,7 +101,8 @@ export function isUrgent(changed: bigint, free: bigint): boolean {
 /** How long the next map may wait. */
 function dueAfter(last: Written | undefined, { head, text, taken, ms }: Written, size: bigint): number {
   if (last?.head !== head) return 0;
-  const waitMs = (lag: number) => Math.max(0, last.ms + lag - ms);
+  // A wall clock that was set back makes every map due: one of the future would be believed for as long.
+  const waitMs = (lag: number) => (ms < last.ms ? 0 : Math.max(0, last.ms + lag - ms));
   if (last.text === text) return waitMs(renewMs);
   const changed = taken.size + last.taken.size - 2n * common(taken, last.taken).size;
   return isUrgent(changed, size - taken.size) ? 0 : waitMs(lagMs);

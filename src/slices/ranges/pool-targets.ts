@@ -1,14 +1,15 @@
 // The target of each NodeSlicePool: wishes of definitions with their pools, and pools without a wish. Pure.
+import { ObjectError } from "../../api/error.ts";
 import { domainOfPool } from "../../api/pools/domain.ts";
 import { poolName } from "../../api/pools/pool-name.ts";
 import { nodeSlicePoolName } from "../../api/slices/slice-name.ts";
 import type { SliceObject } from "../../cluster/slice-object.ts";
 import type { DefinitionObject } from "../../cni/config/definitions.ts";
 import type { Domain } from "../../ipam/ledger.ts";
+import { attempt } from "../../net/coded-error.ts";
 import { prefixesOf } from "../../net/cover.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
-import { orNone } from "../../net/or-none.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { type ExistingPool, poolOf, type PoolSpec, type Refusal, type Wish, type Wishes } from "./desired-ranges.ts";
 
@@ -117,10 +118,10 @@ export function poolNames(wishes: readonly Wish[], pools: readonly ExistingPool[
 /** In order of preference. A name that no object may have is passed over. */
 function newNames({ network, range, uses }: Wish): string[] {
   const { definition, index } = uses[0]!;
-  const own = orNone(() => nodeSlicePoolName({ network, configuration: definition.config.name, range }));
-  const withRange = own && orNone(() => poolName({ range, network: own, node: "" }));
+  const own = attempt(ObjectError, () => nodeSlicePoolName({ network, configuration: definition.config.name, range }));
+  const withRange = own && attempt(ObjectError, () => poolName({ range, network: own, node: "" }));
   // The configuration's name may be invalid for an object: then the range alone, as the fork does.
-  const byRange = orNone(() => poolName({ range, network: "", node: "" }));
+  const byRange = attempt(ObjectError, () => poolName({ range, network: "", node: "" }));
   const further = [withRange, byRange].filter((name) => name !== undefined);
   return own !== undefined && index === 0 ? [own, ...further] : further;
 }
