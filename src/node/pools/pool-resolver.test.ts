@@ -37,13 +37,19 @@ let taken: string | undefined;
 let poolResolver: PoolResolver;
 let open: OpenPool;
 let coexistence: boolean;
+/** The server takes the request for the map and never answers. */
+let isSilent: boolean;
+/** The shortest deadline that somebody set and let pass. */
+let waitedMs: number | undefined;
 const lowest = () => String(open.pool.nextFree(prefix.first));
 const lookAgain = () => poolResolver.lookAgain(open, share, signal);
 
 beforeEach(async () => {
   [nowMs, reads, taken, coexistence] = [1_000_000, 0, "10.0.0.1-10.0.0.3", false];
-  const get = async () => {
+  [isSilent, waitedMs] = [false, undefined];
+  const get = async (_resource: unknown, _at: unknown, { signal: own }: { readonly signal: AbortSignal }) => {
     reads += 1;
+    if (isSilent) await new Promise((_, reject) => own.addEventListener("abort", () => reject(own.reason as Error)));
     if (taken === undefined) throw new ApiError("unavailable", "away");
     const facts = { pool: `${namespace}/10.0.0.0-24`, prefix, domain: "network:", holders: 3, writtenMs: nowMs };
     return encodeFreeMap(namespace, { ...facts, taken: [parseBlock(taken)] });
@@ -54,7 +60,18 @@ beforeEach(async () => {
     held: new HoldIndex(),
     pace: new RetryPause(realClock, () => 0),
     log: silent,
-    clock: { ...realClock, wallMs: () => nowMs },
+    clock: {
+      ...realClock,
+      wallMs: () => nowMs,
+      // Deadlines pass as soon as somebody waits for nothing else.
+      after: (delayMs, callback) => {
+        const passed = () => {
+          waitedMs = delayMs;
+          callback();
+        };
+        return realClock.after(isSilent ? 5 : delayMs, isSilent ? passed : callback);
+      },
+    },
     coexistence: () => coexistence,
     daemons: () => 3,
   });
@@ -74,11 +91,18 @@ describe("after a conflict", () => {
     expect(reads).toBe(2);
   });
 
-  it("a map that cannot be read changes nothing", async () => {
+  it("a map that cannot be read changes nothing, and is not asked for again at once", async () => {
     nowMs += 1000;
     taken = undefined;
-    await lookAgain();
+    for (let conflict = 0; conflict < 3; conflict++) await lookAgain();
     expect([lowest(), reads]).toEqual(["10.0.0.4", 2]);
+  });
+
+  it("a map that does not come is waited for half a second", async () => {
+    nowMs += 1000;
+    isSilent = true;
+    await lookAgain();
+    expect([lowest(), reads, waitedMs]).toEqual(["10.0.0.4", 2, 500]);
   });
 
   it("beside whereabouts there is none", async () => {
