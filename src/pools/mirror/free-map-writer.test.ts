@@ -73,6 +73,13 @@ describe("a map that has changed", () => {
     expect(await write(4)).toEqual({ isWritten: false, dueMs: renewMs - 5000 });
   });
 
+  it("is written at once when the leader's clock was set back: a map of the future would be believed until then", async () => {
+    now = 1_800_000;
+    await write(1);
+    now = 1000;
+    expect(await write(2)).toEqual({ isWritten: true, dueMs: renewMs });
+  });
+
   it("is written at once when the pool is adopted", async () => {
     await write(1);
     expect(await write(1, "network:")).toMatchObject({ isWritten: true });
