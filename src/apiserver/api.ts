@@ -5,19 +5,17 @@
 // conversion webhooks, authorisation: every client may do everything. It is for one machine.
 import { randomBytes } from "node:crypto";
 
-import { type Clock, sleep, timestamp, unrefClock } from "../kube/clock.ts";
+import { type Clock, timestamp, unrefClock } from "../kube/clock.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../kube/transport/transport.ts";
 import { Admission } from "./admission/admission.ts";
 import { callOverHttps, type CallWebhook } from "./admission/call.ts";
-import { ConnectionLost, type Fault, type Faults } from "./faults.ts";
 import { Caretaker } from "./lifecycle/caretaker.ts";
 import { newUid } from "./names.ts";
 import { Registry } from "./registry/registry.ts";
 import type { User } from "./request/context.ts";
 import type { Serving } from "./request/resource-request.ts";
 import type { Stream } from "./request/stream.ts";
-import { respondError, Router } from "./router.ts";
-import { StatusError } from "./status.ts";
+import { Router } from "./router.ts";
 import type { historyLimits } from "./store/history.ts";
 import { Store } from "./store/store.ts";
 
@@ -27,7 +25,6 @@ export interface ApiOptions {
   readonly clock?: Clock;
   /** Bytes for uids and generated names. */
   readonly random?: (size: number) => Uint8Array;
-  readonly faults?: Faults;
   readonly callWebhook?: CallWebhook;
   /** How much history is kept for watches and paged lists. */
   readonly history?: typeof historyLimits;
@@ -70,15 +67,7 @@ export function openApi(options: ApiOptions): Api {
     await ready;
     // From here on a write is carried out, whether its client stays to hear of it or not.
     request.signal?.throwIfAborted();
-    const faults = options.faults?.(request) ?? [];
-    for (const fault of faults) {
-      if (fault.kind === "drop") throw new ConnectionLost();
-      if (fault.kind === "delay") await sleep(clock, fault.ms, request.signal ?? new AbortController().signal);
-      if (fault.kind === "refuse") return refusal(fault);
-    }
-    const response = await router.answer(request, user);
-    if (faults.some((fault) => fault.kind === "lose-reply")) throw new ConnectionLost();
-    return response;
+    return router.answer(request, user);
   };
   const closeWatches = () => {
     for (const stream of open) stream.end();
@@ -96,16 +85,6 @@ export function openApi(options: ApiOptions): Api {
       store.close();
     },
   };
-}
-
-const injected = "an injected fault refused this request";
-const busy = "the server has received too many requests and has asked us to try again later";
-
-function refusal({ status, retryAfterSeconds }: Extract<Fault, { kind: "refuse" }>): ApiResponse {
-  const details = retryAfterSeconds === undefined ? undefined : { retryAfterSeconds };
-  if (status === 429) return respondError(new StatusError(429, "TooManyRequests", busy, details));
-  const reason = status === 503 ? "ServiceUnavailable" : "InternalError";
-  return respondError(new StatusError(status, reason, injected, details));
 }
 
 /** The namespaces that every cluster has. */

@@ -1,14 +1,8 @@
 // What every Kubernetes object has.
+import type * as meta from "../kube/meta.ts";
 import type { JsonObject } from "./json.ts";
 
-export interface OwnerReference extends JsonObject {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
-}
+export type OwnerReference = JsonObject & meta.OwnerReference;
 
 export interface ManagedFields extends JsonObject {
   manager?: string;
@@ -20,19 +14,10 @@ export interface ManagedFields extends JsonObject {
   subresource?: string;
 }
 
-interface ObjectMeta extends JsonObject {
-  name?: string;
-  generateName?: string;
-  namespace?: string;
-  uid?: string;
-  resourceVersion?: string;
-  generation?: number;
+type OwnMeta = Omit<meta.ObjectMeta, "creationTimestamp" | "ownerReferences" | "managedFields">;
+
+interface ObjectMeta extends JsonObject, OwnMeta {
   creationTimestamp?: string | null;
-  deletionTimestamp?: string;
-  deletionGracePeriodSeconds?: number;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  finalizers?: string[];
   ownerReferences?: OwnerReference[];
   managedFields?: ManagedFields[];
 }

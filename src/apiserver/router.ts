@@ -1,25 +1,31 @@
 // From a request to what answers it: documents, reviews, resources. Every refusal leaves as a Status object.
 import type { ApiRequest, ApiResponse } from "../kube/transport/transport.ts";
 import { aggregated, apiVersions, groupDocument, groupList, resourceList, serverVersion } from "./discovery.ts";
-import { isObject, type JsonObject } from "./json.ts";
-import { OpenApi } from "./openapi/documents.ts";
+import { type JsonObject, digObject, isObject } from "./json.ts";
+import { openApiOf } from "./openapi/documents.ts";
 import { reviewKinds } from "./registry/builtin.ts";
-import { bodyBytesMax, mediaType, parseBody, readBody } from "./request/body.ts";
+import { mediaType, parseBody, protobufType, readBody } from "./request/body.ts";
 import type { Context, User } from "./request/context.ts";
-import { parseResourcePath, type ResourcePath } from "./request/path.ts";
-import { jsonOf, protobufType } from "./request/protobuf-body.ts";
 import { respondJson, respondText } from "./request/represent.ts";
-import { answer, type Serving } from "./request/resource-request.ts";
-import { review } from "./request/review.ts";
-import { StatusError, badRequest, internalError, messageOf, methodNotAllowed, noSuchPath } from "./status.ts";
+import { type Serving, answer } from "./request/resource-request.ts";
+import {
+  StatusError,
+  badRequest,
+  fieldError,
+  internalError,
+  invalid,
+  messageOf,
+  methodNotAllowed,
+  noSuchPath,
+} from "./status.ts";
 
 export class Router {
   readonly #serving: Serving;
-  readonly #openApi: OpenApi;
+  readonly #openApi: ReturnType<typeof openApiOf>;
 
   constructor(serving: Serving) {
     this.#serving = serving;
-    this.#openApi = new OpenApi(serving.registry);
+    this.#openApi = openApiOf(serving.registry);
   }
 
   async answer(request: ApiRequest, user: User): Promise<ApiResponse> {
@@ -57,13 +63,13 @@ export class Router {
       const names = "api api/v1 apis healthz livez openapi/v2 openapi/v3 readyz version".split(" ");
       return respondJson(200, { paths: names.map((name) => `/${name}`) });
     }
-    if (path.startsWith("/openapi/")) return this.#openApi.answer(path, request.headers);
+    if (path.startsWith("/openapi/")) return this.#openApi(path, request.headers);
     const group = /^\/apis\/([^/]+)$/.exec(path)?.[1];
     return group === undefined ? undefined : existing(groupDocument(registry, group));
   }
 
   #resource(
-    path: ResourcePath,
+    path: NonNullable<ReturnType<typeof parseResourcePath>>,
     request: ApiRequest,
     query: URLSearchParams,
     user: User,
@@ -71,7 +77,7 @@ export class Router {
     const { registry } = this.#serving;
     const { group, version, plural } = path;
     if (plural === "") return existing(resourceList(registry, group, version));
-    const text = bodyText(request);
+    const text = readBody(request);
     const reviewed = reviewKinds.find(
       (kind) => kind.group === group && kind.version === version && kind.plural === plural,
     );
@@ -92,11 +98,6 @@ export class Router {
 function existing(document: JsonObject | undefined): ApiResponse {
   if (document === undefined) throw noSuchPath();
   return respondJson(200, document);
-}
-
-function bodyText(request: ApiRequest): string {
-  const isProtobuf = mediaType(request.headers) === protobufType && request.body instanceof Uint8Array;
-  return isProtobuf && request.body.byteLength <= bodyBytesMax ? jsonOf(request.body) : readBody(request.body);
 }
 
 /** What came as protobuf is JSON by now. */
@@ -140,3 +141,60 @@ export function respondError(error: unknown): ApiResponse {
   }
   return respondJson(500, internalError(messageOf(error), error).status());
 }
+
+/**
+ * /api/v1/... and /apis/GROUP/VERSION/..., with or without a namespace, a name and a subresource. `plural` is empty for
+ * the document that lists a version's resources.
+ */
+function parseResourcePath(path: string) {
+  const parts = path.split("/").filter((part) => part !== "");
+  let decoded: string[];
+  try {
+    decoded = parts.map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+  const isLegacy = decoded[0] === "api";
+  const [group, version, ...rest] = isLegacy ? ["", decoded[1], ...decoded.slice(2)] : decoded.slice(1);
+  if (group === undefined || version === undefined) return undefined;
+  const base = { group, version };
+  // /namespaces/NAME and its own subresources belong to the namespace; anything else below it is in the namespace.
+  if (
+    isLegacy &&
+    rest[0] === "namespaces" &&
+    (rest.length <= 2 || (rest.length === 3 && /^(status|finalize)$/.test(rest[2]!)))
+  ) {
+    return { ...base, namespace: "", plural: "namespaces", name: rest[1] ?? "", subresource: rest[2] ?? "" };
+  }
+  const isNamespaced = rest[0] === "namespaces" && rest.length >= 3;
+  const [plural = "", name = "", subresource = "", ...more] = isNamespaced ? rest.slice(2) : rest;
+  if (more.length > 0) return undefined;
+  return { ...base, namespace: isNamespaced ? rest[1]! : "", plural, name, subresource };
+}
+
+/** May somebody do something, who am I. Whoever holds the token may do everything: the answer is always yes. */
+function review(kind: string, apiVersion: string, body: JsonObject, user: User): JsonObject {
+  const isAccess = kind.endsWith("AccessReview");
+  const { resourceAttributes, nonResourceAttributes } = digObject(body, "spec");
+  if (isAccess && (resourceAttributes === undefined) === (nonResourceAttributes === undefined)) {
+    const rule = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+    const subject = { group: "authorization.k8s.io", kind, plural: `${kind.toLowerCase()}s` };
+    throw invalid(subject, "", [fieldError.invalid("spec.resourceAttributes", resourceAttributes, rule)]);
+  }
+  const metadata = digObject(body, "metadata");
+  const head = { kind, apiVersion, metadata: { ...metadata, creationTimestamp: null } };
+  const userInfo = { username: user.username, groups: [...user.groups] };
+  if (kind === "SelfSubjectReview") return { ...head, status: { userInfo } };
+  const status = statuses[kind] ?? { allowed: true, reason: "the holder of the token may do everything" };
+  return { ...head, spec: digObject(body, "spec"), status };
+}
+
+/** Key: kind. */
+const statuses: Readonly<Record<string, JsonObject>> = {
+  TokenReview: { authenticated: false, error: "tokens are not reviewed by this server" },
+  SelfSubjectRulesReview: {
+    resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
+    nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
+    incomplete: false,
+  },
+};

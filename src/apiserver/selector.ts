@@ -86,22 +86,14 @@ function compares(operator: "gt" | "lt", value: string | undefined, bound: strin
   return operator === "gt" ? BigInt(value) > BigInt(bound) : BigInt(value) < BigInt(bound);
 }
 
-export interface FieldRequirement {
-  readonly field: string;
-  readonly equals: boolean;
-  readonly value: string;
-}
-
-export function parseFieldSelector(text: string): FieldRequirement[] {
-  const parts: FieldRequirement[] = [];
-  for (const part of text.split(/(?<!\\),/)) {
-    if (part === "") continue;
+export function parseFieldSelector(text: string) {
+  const parts = text.split(/(?<!\\),/).filter((part) => part !== "");
+  return parts.map((part) => {
     const match = /^([^=!]+)(==|=|!=)(.*)$/s.exec(part);
     if (match === null)
       throw badRequest(`invalid selector: ${JSON.stringify(text)}; can't understand ${JSON.stringify(part)}`);
-    parts.push({ field: match[1]!, equals: match[2] !== "!=", value: match[3]!.replace(/\\([,=\\])/g, "$1") });
-  }
-  return parts;
+    return { field: match[1]!, equals: match[2] !== "!=", value: match[3]!.replace(/\\([,=\\])/g, "$1") };
+  });
 }
 
 /** Key: the operator of an expression. */

@@ -1,25 +1,7 @@
 // Every refusal of the API: an error that is also the Status object which the client receives.
 // `code` is the HTTP status, `reason` what a machine decides by, the message a sentence for people.
+import type { StatusReason } from "../kube/errors.ts";
 import { type JsonObject, type JsonValue, writeJson } from "./json.ts";
-
-export type Reason =
-  | "BadRequest"
-  | "Unauthorized"
-  | "Forbidden"
-  | "NotFound"
-  | "MethodNotAllowed"
-  | "NotAcceptable"
-  | "AlreadyExists"
-  | "Conflict"
-  | "Expired"
-  | "Gone"
-  | "Invalid"
-  | "RequestEntityTooLarge"
-  | "UnsupportedMediaType"
-  | "TooManyRequests"
-  | "InternalError"
-  | "ServiceUnavailable"
-  | "Timeout";
 
 export interface Cause extends JsonObject {
   reason?: string;
@@ -38,12 +20,12 @@ export interface Details {
 
 export class StatusError extends Error {
   readonly code: number;
-  readonly reason: Reason | "";
+  readonly reason: StatusReason | "";
   readonly details: Details | undefined;
   /** Where a client may go on with its list. */
   continueToken: string | undefined;
 
-  constructor(code: number, reason: Reason | "", message: string, details?: Details, options?: ErrorOptions) {
+  constructor(code: number, reason: StatusReason | "", message: string, details?: Details, options?: ErrorOptions) {
     super(message, options);
     this.name = "ApiError";
     this.code = code;

@@ -1,15 +1,15 @@
 // What a simulation relies on: the same run twice, and faults exactly where they were ordered.
 import { describe, expect, test } from "vitest";
 
-import type { Fault } from "../../src/apiserver/faults.ts";
 import type { JsonObject } from "../../src/apiserver/json.ts";
 import { dig } from "../../src/apiserver/json.ts";
-import { ManualClock } from "../../src/kube/manual-clock.ts";
+import { type Fault, withFaults } from "../../src/apiserver/testing/faults.ts";
+import { ManualClock } from "../../src/kube/testing/manual-clock.ts";
 import { call, map, maps, names, open } from "./in-process.ts";
 
 const ordered = (...faults: Fault[]) => {
   let isArmed = false;
-  const api = open({ faults: () => (isArmed ? faults : []) });
+  const api = withFaults(open(), () => (isArmed ? faults : []));
   return { api, arm: (on: boolean) => (isArmed = on) };
 };
 
@@ -62,7 +62,7 @@ describe("faults", () => {
   });
   test("a delay lasts as long as the clock says", async () => {
     const clock = new ManualClock();
-    const api = open({ clock, faults: () => [{ kind: "delay", ms: 5000 }] });
+    const api = withFaults(open({ clock }), () => [{ kind: "delay", ms: 5000 }], clock);
     let isDone = false;
     const pending = call(api, "GET", maps).then((reply) => (isDone = reply.status === 200));
     await new Promise((resolve) => setImmediate(resolve));

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Api } from "../../src/apiserver/api.ts";
 import { dig, textOf } from "../../src/apiserver/json.ts";
-import { ManualClock } from "../../src/kube/manual-clock.ts";
+import { ManualClock } from "../../src/kube/testing/manual-clock.ts";
 import { call, map, maps, names, open } from "./in-process.ts";
 
 async function family(api: Api, block = false) {

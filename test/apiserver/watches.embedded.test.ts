@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Api } from "../../src/apiserver/api.ts";
 import type { JsonObject } from "../../src/apiserver/json.ts";
 import { dig, textOf } from "../../src/apiserver/json.ts";
-import { ManualClock } from "../../src/kube/manual-clock.ts";
+import { ManualClock } from "../../src/kube/testing/manual-clock.ts";
 import { call, map, maps, open } from "./in-process.ts";
 
 async function openWatch(api: Api, query: string, signal?: AbortSignal) {

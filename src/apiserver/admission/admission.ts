@@ -2,17 +2,16 @@
 // same time. Not done: matchPolicy (rules match the version that was asked for) and reinvocation.
 import { CelError, compile } from "../cel/expression.ts";
 import { valueOf } from "../cel/rules.ts";
-import { clone, dig, digList, digString, isObject, type JsonObject, type JsonValue, writeJson } from "../json.ts";
+import { type JsonObject, type JsonValue, clone, dig, digList, digString, isObject, writeJson } from "../json.ts";
 import { newUid } from "../names.ts";
 import type { KubeObject } from "../object.ts";
 import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
 import type { Context } from "../request/context.ts";
 import { selects } from "../selector.ts";
-import { type Reason, StatusError, badRequest, forbidden, internalError, messageOf } from "../status.ts";
+import { StatusError, badRequest, forbidden, internalError, messageOf } from "../status.ts";
 import type { Store } from "../store/store.ts";
 import type { CallWebhook } from "./call.ts";
-import { targetOf } from "./target.ts";
-import { conditionLanguage, coversRequest, type Operation, type Webhook, webhooksOf } from "./webhook.ts";
+import { type Operation, type Webhook, conditionLanguage, coversRequest, targetOf, webhooksOf } from "./webhook.ts";
 
 const group = "admissionregistration.k8s.io";
 const storages = {
@@ -198,7 +197,7 @@ function denied(webhook: Webhook, response: JsonObject): StatusError {
   const message = `admission webhook ${JSON.stringify(webhook.name)} denied the request${why === undefined ? " without explanation" : `: ${why}`}`;
   const status = typeof code === "number" && code >= 400 && code < 600 ? code : 400;
   const reason = digString(response, "status", "reason") ?? "";
-  return new StatusError(status, reason as Reason, message);
+  return new StatusError(status, reason as StatusError["reason"], message);
 }
 
 function patched(webhook: Webhook, object: KubeObject, response: JsonObject): KubeObject {

@@ -1,8 +1,8 @@
 // One call of one webhook over HTTPS, its certificate checked against the configuration's caBundle.
 import { request } from "node:https";
 
-import { isObject, type JsonObject } from "../json.ts";
-import type { AdmissionTarget } from "./target.ts";
+import { type JsonObject, isObject } from "../json.ts";
+import type { AdmissionTarget } from "./webhook.ts";
 
 /** A response carries at most a patch of one object: twice the object limit, in base64 (4/3), leaves room for more. */
 const replyBytesMax = 4 * 1024 * 1024;

@@ -1,36 +1,17 @@
-// Webhook configurations, parsed: which requests a webhook is asked about.
+// Webhook configurations, parsed: which requests a webhook is asked about, and where it listens: at its own url, or
+// behind a Service. Without a cluster network a Service leads only where it says so itself: an external name, an
+// address, or endpoints that somebody wrote. The certificate is for its name.
 import { languageOf } from "../cel/expression.ts";
-import { dig, digList, digString, isObject, type JsonObject, type JsonValue, textOf } from "../json.ts";
+import { type JsonObject, dig, digList, digString, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Context } from "../request/context.ts";
+import type { Store } from "../store/store.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 
-export interface Webhook {
-  readonly name: string;
-  readonly configuration: string;
-  /** Absent where it stands behind a Service. */
-  readonly url: string | undefined;
-  readonly service: ServiceReference | undefined;
-  readonly caBundle: string | undefined;
-  readonly isIgnoredOnFailure: boolean;
-  readonly timeoutMs: number;
-  readonly sideEffects: string;
-  readonly rules: readonly JsonObject[];
-  /** In CEL; all of them must hold. */
-  readonly conditions: readonly string[];
-  readonly objectSelector: JsonValue | undefined;
-  readonly namespaceSelector: JsonValue | undefined;
-}
+export type Webhook = ReturnType<typeof webhooksOf>[number];
 
-interface ServiceReference {
-  readonly namespace: string;
-  readonly name: string;
-  readonly path: string;
-  readonly port: number;
-}
-
-function serviceOf(webhook: JsonObject): ServiceReference | undefined {
+function serviceOf(webhook: JsonObject) {
   const service = dig(webhook, "clientConfig", "service");
   if (!isObject(service)) return undefined;
   const { port } = service;
@@ -43,7 +24,7 @@ function serviceOf(webhook: JsonObject): ServiceReference | undefined {
   };
 }
 
-export function webhooksOf(configuration: KubeObject): Webhook[] {
+export function webhooksOf(configuration: KubeObject) {
   return digList(configuration, "webhooks")
     .filter(isObject)
     .map((webhook) => {
@@ -52,6 +33,7 @@ export function webhooksOf(configuration: KubeObject): Webhook[] {
       return {
         name: digString(webhook, "name") ?? "",
         configuration: configuration.metadata.name ?? "",
+        /** Absent where it stands behind a Service. */
         url: digString(webhook, "clientConfig", "url"),
         service: serviceOf(webhook),
         caBundle: caBundle === undefined ? undefined : Buffer.from(caBundle, "base64").toString("utf8"),
@@ -59,6 +41,7 @@ export function webhooksOf(configuration: KubeObject): Webhook[] {
         timeoutMs: (typeof seconds === "number" ? seconds : 10) * 1000,
         sideEffects: digString(webhook, "sideEffects") ?? "",
         rules: digList(webhook, "rules").filter(isObject),
+        /** In CEL; all of them must hold. */
         conditions: digList(webhook, "matchConditions").map((each) => digString(each, "expression") ?? ""),
         objectSelector: dig(webhook, "objectSelector"),
         namespaceSelector: dig(webhook, "namespaceSelector"),
@@ -94,4 +77,42 @@ function coversResource(pattern: string, plural: string, subresource: string): b
   if (pattern === "*/*") return true;
   const [resource, below = ""] = pattern.split("/");
   return (resource === "*" || resource === plural) && (below === subresource || (below === "*" && subresource !== ""));
+}
+
+export interface AdmissionTarget {
+  readonly url: string;
+  /** The name that the certificate must have, where it is not the url's. */
+  readonly serverName?: string;
+  /** How to reach it, where that is not the url's host and port. */
+  readonly host?: string;
+  readonly port?: number;
+}
+
+/** Throws a sentence in the real server's words where there is no way. */
+export function targetOf({ url, service, timeoutMs }: Webhook, store: Store): AdmissionTarget {
+  if (service === undefined) return { url: url ?? "" };
+  const { namespace, name, path, port } = service;
+  const serverName = `${name}.${namespace}.svc`;
+  const full = `https://${serverName}:${port}${path}`;
+  const fail = (why: string): never => {
+    throw new Error(`Post "${full}?timeout=${timeoutMs / 1000}s": ${why}`);
+  };
+  const found = store.get({ resource: "/services", namespace, name })?.object;
+  if (found === undefined) return fail(`service ${JSON.stringify(name)} not found`);
+  const ports = digList(found, "spec", "ports").filter(isObject);
+  const external = digString(found, "spec", "externalName");
+  if (external !== undefined) return { url: full, serverName, host: external, port };
+  if (!ports.some((each) => each["port"] === port)) {
+    return fail(`no service port ${port} found for service ${JSON.stringify(name)}`);
+  }
+  const endpoints = store.get({ resource: "/endpoints", namespace, name })?.object;
+  for (const subset of digList(endpoints ?? {}, "subsets")) {
+    const address = digString(digList(subset, "addresses")[0], "ip");
+    const behind = dig(digList(subset, "ports")[0], "port");
+    if (address !== undefined && typeof behind === "number")
+      return { url: full, serverName, host: address, port: behind };
+  }
+  const own = digString(found, "spec", "clusterIP") ?? "";
+  if (own !== "" && own !== "None") return { url: full, serverName, host: own, port };
+  return fail(`no endpoints available for service ${JSON.stringify(name)}`);
 }

@@ -7,18 +7,6 @@ import { childOf, listTypeOf, type Schema } from "../schema/schema.ts";
 import { type FieldError, fieldError } from "../status.ts";
 import { CelError, compile, type Expression, languageOf, type Value } from "./expression.ts";
 
-interface Rule {
-  readonly source: string;
-  /** It has a fault only where the definition was stored by a version of this server that did not look. */
-  readonly expression: Expression;
-  /** It compares with what was before: it is for updates only. */
-  readonly isTransition: boolean;
-  readonly message: string | undefined;
-  readonly messageExpression: Expression | undefined;
-  readonly reason: string;
-  readonly fieldPath: string;
-}
-
 const key = "x-kubernetes-validations";
 const language = languageOf("self", "oldSelf");
 
@@ -37,26 +25,30 @@ export function ruleErrors(schema: JsonObject, path: string): FieldError[] {
   });
 }
 
+function ruleOf(rule: JsonValue) {
+  const source = digString(rule, "rule") ?? "";
+  /** It has a fault only where the definition was stored by a version of this server that did not look. */
+  const expression = compile(language, source);
+  const message = digString(rule, "messageExpression");
+  return {
+    source,
+    expression,
+    /** It compares with what was before: it is for updates only. */
+    isTransition: expression.names.has("oldSelf"),
+    message: digString(rule, "message"),
+    messageExpression: message === undefined ? undefined : compile(language, message),
+    reason: digString(rule, "reason") ?? "FieldValueInvalid",
+    fieldPath: digString(rule, "fieldPath") ?? "",
+  };
+}
+
+type Rule = ReturnType<typeof ruleOf>;
+
 /** Compiled once. Key: the schema that has them. */
 const compiled = new WeakMap<Schema, readonly Rule[]>();
 
 function rulesOf(schema: Schema): readonly Rule[] {
-  const known = compiled.get(schema);
-  if (known !== undefined) return known;
-  const rules = digList(schema as unknown as JsonObject, key).map((rule): Rule => {
-    const source = digString(rule, "rule") ?? "";
-    const expression = compile(language, source);
-    const message = digString(rule, "messageExpression");
-    return {
-      source,
-      expression,
-      isTransition: expression.names.has("oldSelf"),
-      message: digString(rule, "message"),
-      messageExpression: message === undefined ? undefined : compile(language, message),
-      reason: digString(rule, "reason") ?? "FieldValueInvalid",
-      fieldPath: digString(rule, "fieldPath") ?? "",
-    };
-  });
+  const rules = compiled.get(schema) ?? digList(schema as unknown as JsonObject, key).map(ruleOf);
   compiled.set(schema, rules);
   return rules;
 }

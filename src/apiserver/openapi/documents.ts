@@ -13,45 +13,36 @@ import { encodeV2 } from "./protobuf.ts";
 // Clients ask for a type with an @, which media types may not have; they insist on the real server's answer, a dot.
 const protobufType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-export class OpenApi {
-  readonly #registry: Registry;
-  #generation = -1;
+export function openApiOf(registry: Registry) {
+  let generation = -1;
   /** Key: the path, with the form for v2. */
-  #made = new Map<string, string | Uint8Array>();
-
-  constructor(registry: Registry) {
-    this.#registry = registry;
-  }
-
-  answer(path: string, headers: Readonly<Record<string, string>>): ApiResponse {
-    if (this.#generation !== this.#registry.generation) {
-      this.#generation = this.#registry.generation;
-      this.#made = new Map();
+  let made = new Map<string, string | Uint8Array>();
+  const once = <T extends string | Uint8Array>(key: string, make: () => T): T => {
+    const found = (made.get(key) as T | undefined) ?? make();
+    made.set(key, found);
+    return found;
+  };
+  return (path: string, headers: Readonly<Record<string, string>>): ApiResponse => {
+    if (generation !== registry.generation) {
+      generation = registry.generation;
+      made = new Map();
     }
-    if (path === "/openapi/v2") return this.#v2((headers["accept"] ?? "").includes("protobuf"));
-    if (path === "/openapi/v3") return json(this.#once(path, () => JSON.stringify(indexV3(this.#registry))) as string);
+    if (path === "/openapi/v2" && (headers["accept"] ?? "").includes("protobuf")) {
+      const bytes = once("v2 protobuf", () => encodeV2(documentV2(registry)));
+      return { status: 200, headers: { "content-type": protobufType }, body: piece(bytes) };
+    }
+    if (path === "/openapi/v2") return json(once(path, () => JSON.stringify(documentV2(registry))));
+    if (path === "/openapi/v3") return json(once(path, () => JSON.stringify(indexV3(registry))));
     const root = path.slice("/openapi/v3/".length);
-    const document = this.#once(path, () => JSON.stringify(documentV3(this.#registry, root) ?? null)) as string;
+    const document = once(path, () => JSON.stringify(documentV3(registry, root) ?? null));
     if (document === "null") throw noSuchPath();
     return json(document);
-  }
-
-  #v2(isProtobuf: boolean): ApiResponse {
-    if (!isProtobuf) return json(this.#once("v2 json", () => JSON.stringify(documentV2(this.#registry))) as string);
-    const bytes = this.#once("v2 protobuf", () => encodeV2(documentV2(this.#registry))) as Uint8Array;
-    return { status: 200, headers: { "content-type": protobufType }, body: once(bytes) };
-  }
-
-  #once(key: string, make: () => string | Uint8Array): string | Uint8Array {
-    let found = this.#made.get(key);
-    if (found === undefined) this.#made.set(key, (found = make()));
-    return found;
-  }
+  };
 }
 
 const json = (text: string) => respond(200, [text]);
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* piece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 

@@ -1,7 +1,7 @@
 // Strategic merge patch: a merge patch that merges lists by the key that the kind's schema names, and with directives
 // (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/<list>`, `$setElementOrder/<list>`) for what a value cannot say.
-import { assign, canonical, isObject, type JsonObject, type JsonValue, own } from "../json.ts";
-import { childOf, type Schema } from "../schema/schema.ts";
+import { type JsonObject, type JsonValue, assign, canonical, isObject, own } from "../json.ts";
+import { type Schema, childOf } from "../schema/schema.ts";
 import { badRequest } from "../status.ts";
 
 export function applyStrategicPatch(target: JsonObject, patch: JsonObject, schema: Schema | undefined): JsonObject {
@@ -106,4 +106,16 @@ function ordered(
     result.push(item);
   }
   return [...result, ...others.slice(at)];
+}
+
+/** RFC 7386: an object is merged key by key, null deletes, everything else replaces. */
+export function applyMergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
+  if (!isObject(patch)) return patch;
+  const result: JsonObject = isObject(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === undefined) continue;
+    if (value === null) delete result[key];
+    else assign(result, key, applyMergePatch(own(result, key), value));
+  }
+  return result;
 }

@@ -1,14 +1,13 @@
 // What the API does for some built-in kinds beyond storing them: defaults, initial status, checks.
-import { clone, dig, digList, digObject, digString, equal, isObject, type JsonObject } from "../json.ts";
+import { type JsonObject, clone, dig, digList, digObject, digString, equal, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
-import { applyMergePatch } from "../patch/merge-patch.ts";
+import { applyMergePatch } from "../patch/strategic.ts";
 import { selects } from "../selector.ts";
 import { type FieldError, fieldError } from "../status.ts";
 import { defaultCrd, validateCrd } from "./crd-strategy.ts";
 import { crdStorage } from "./crd.ts";
 import { configMap, secret } from "./data-strategy.ts";
-import { defaultPodSpec } from "./pod-defaults.ts";
-import { defaultPod, initialisePod, validatePod, validatePodSpec } from "./pod-strategy.ts";
+import { defaultPod, defaultPodSpec, initialisePod, validatePod, validatePodSpec } from "./pod-strategy.ts";
 import { webhookConfiguration } from "./webhook-strategy.ts";
 
 export interface Strategy {

@@ -7,12 +7,11 @@ import { crdStorage } from "../registry/crd.ts";
 import type { Resource } from "../registry/resource.ts";
 import { strategyOf } from "../registry/strategy.ts";
 import { objectMetaSchema } from "../schema/builtin.ts";
-import { decode, DecodeError } from "../schema/decode.ts";
-import { applyDefaults } from "../schema/defaults.ts";
+import { DecodeError, decode } from "../schema/decode.ts";
 import { duplicateFields } from "../schema/duplicates.ts";
-import { prune, pruneMetadata } from "../schema/prune.ts";
+import { applyDefaults, prune, pruneMetadata } from "../schema/prune.ts";
 import { validate } from "../schema/validate.ts";
-import { badRequest, type FieldError, fieldError, invalid, type StatusError } from "../status.ts";
+import { type FieldError, type StatusError, badRequest, fieldError, invalid } from "../status.ts";
 import type { FieldValidation } from "./context.ts";
 
 function undecodable(resource: Resource, detail: string, options?: ErrorOptions): StatusError {

@@ -1,10 +1,14 @@
-// Reading a request's body: JSON, or YAML where the real server takes it.
+// Reading a request's body: JSON, or YAML where the real server takes it, or protobuf, turned into the JSON that it
+// stands for, so that everything after this knows JSON only.
 import { parse } from "yaml";
 
 import { endOfString } from "../../kube/cache/managed-fields.ts";
-import { digString, isObject, type JsonValue, parseJson, textOf } from "../json.ts";
+import type { ApiRequest } from "../../kube/transport/transport.ts";
+import { type JsonObject, type JsonValue, digString, isObject, parseJson, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
-import { apiVersion, type Resource } from "../registry/resource.ts";
+import { builtinResources, reviewKinds } from "../registry/builtin.ts";
+import { type Resource, apiVersion as versionOf } from "../registry/resource.ts";
+import { ProtobufError, decodeMessage, openEnvelope } from "../schema/protobuf.ts";
 import { StatusError, badRequest, fieldError, invalid, messageOf, unknownFormat } from "../status.ts";
 
 /** The real server's limit on a request's body. */
@@ -13,10 +17,11 @@ export const bodyBytesMax = 3 * 1024 * 1024;
 export const tooLarge = () =>
   new StatusError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`);
 
-export function readBody(body: Uint8Array | string | undefined): string {
+export function readBody({ body, headers }: ApiRequest): string {
   if (body === undefined) return "";
   const size = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
   if (size > bodyBytesMax) throw tooLarge();
+  if (typeof body !== "string" && mediaType(headers) === protobufType) return jsonOf(body);
   return typeof body === "string" ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
 }
 
@@ -87,7 +92,7 @@ export function parseObject(text: string, type: string, resource: Resource): Kub
 export function asObject(value: JsonValue, resource: Resource): KubeObject {
   if (!isObject(value))
     throw badRequest(`the object provided is unrecognized (must be of type ${resource.kind}): it is no object`);
-  const wanted = apiVersion(resource);
+  const wanted = versionOf(resource);
   const kind = value["kind"] ?? resource.kind;
   const version = value["apiVersion"] ?? wanted;
   if (resource.custom !== undefined && (value["kind"] === undefined || value["apiVersion"] === undefined)) {
@@ -110,4 +115,34 @@ export function asObject(value: JsonValue, resource: Resource): KubeObject {
   const metadata = value["metadata"] ?? {};
   if (!isObject(metadata)) throw badRequest(`${resource.kind}: metadata is an object`);
   return { ...value, apiVersion: wanted, kind: resource.kind, metadata };
+}
+
+export const protobufType = "application/vnd.kubernetes.protobuf";
+
+/** Kinds that are sent but not stored. Key: kind. */
+const others: Readonly<Record<string, string>> = {
+  DeleteOptions: "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
+  Eviction: "io.k8s.api.policy.v1.Eviction",
+  Binding: "io.k8s.api.core.v1.Binding",
+  ...Object.fromEntries(
+    reviewKinds.map(({ group, version, kind }) => [kind, `io.k8s.api.${group.split(".")[0]}.${version}.${kind}`]),
+  ),
+};
+
+function jsonOf(body: Uint8Array): string {
+  try {
+    const { apiVersion, kind, raw } = openEnvelope(Buffer.from(body));
+    const object: JsonObject = { ...decodeMessage(raw, definitionOf(apiVersion, kind)), apiVersion, kind };
+    return JSON.stringify(object);
+  } catch (cause) {
+    if (cause instanceof ProtobufError || cause instanceof SyntaxError) throw badRequest(cause.message, { cause });
+    throw cause;
+  }
+}
+
+function definitionOf(apiVersion: string, kind: string): string {
+  const resource = builtinResources.find((each) => each.kind === kind && apiVersion === versionOf(each));
+  const definition = resource?.definition ?? others[kind];
+  if (definition !== undefined) return definition;
+  throw unknownFormat(`${kind} of ${apiVersion} is accepted as application/json, application/yaml`);
 }

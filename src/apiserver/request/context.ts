@@ -1,8 +1,9 @@
-// One request on one resource: what the path, the query and the headers say.
+// One request on one resource: what the path, the query and the headers say, and which revisions may be asked for.
 import type { JsonValue } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";
-import { badRequest, fieldError, invalidOptions } from "../status.ts";
+import { StatusError, badRequest, expired, fieldError, invalidOptions } from "../status.ts";
 import type { StoredPlace } from "../store/entry.ts";
+import type { Store } from "../store/store.ts";
 
 export interface User {
   readonly username: string;
@@ -60,4 +61,34 @@ export function managerName(context: Context): string {
   if (given !== "") return given;
   const agent = context.headers["user-agent"] ?? "";
   return agent.split("/")[0]!.slice(0, 128) || "unknown";
+}
+
+export function refuseFuture(store: Store, revision: number): void {
+  if (revision <= store.revision) return;
+  const message = `Timeout: Too large resource version: ${revision}, current: ${store.revision}`;
+  const causes = [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }];
+  throw new StatusError(504, "Timeout", message, { causes, retryAfterSeconds: 1 });
+}
+
+/** Where the history from `revision` on is no longer there. */
+export function compactedError(store: Store, revision: number): StatusError | undefined {
+  const { compacted } = store.history;
+  return revision < compacted ? expired(`too old resource version: ${revision} (${compacted})`) : undefined;
+}
+
+function refuse(message: string): never {
+  throw invalidOptions("ListOptions", fieldError.forbidden("resourceVersionMatch", message));
+}
+
+export function checkMatch(match: string, revision: number | undefined, isContinued: boolean): void {
+  if (match === "") return;
+  if (isContinued) refuse("resourceVersionMatch is forbidden when continue is provided");
+  if (revision === undefined) refuse("resourceVersionMatch is forbidden unless resourceVersion is provided");
+  if (match !== "Exact" && match !== "NotOlderThan") {
+    const supported = ["Exact", "NotOlderThan"];
+    throw invalidOptions("ListOptions", fieldError.unsupported("resourceVersionMatch", match, supported));
+  }
+  if (match === "Exact" && revision === 0) {
+    refuse('resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+  }
 }

@@ -1,9 +1,8 @@
 // Between the version a client speaks and the one that is stored.
 import { clone, writeJson } from "../json.ts";
 import type { KubeObject } from "../object.ts";
-import { apiVersion, type Resource } from "../registry/resource.ts";
-import { applyDefaults } from "../schema/defaults.ts";
-import { prune } from "../schema/prune.ts";
+import { type Resource, apiVersion } from "../registry/resource.ts";
+import { applyDefaults, prune } from "../schema/prune.ts";
 import type { Entry } from "../store/entry.ts";
 
 export function fromStorage(resource: Resource, object: KubeObject): KubeObject {

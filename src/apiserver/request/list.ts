@@ -2,9 +2,8 @@
 import { badRequest, expired } from "../status.ts";
 import { type Entry, keyOf } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
-import { type Context, numberIn } from "./context.ts";
+import { type Context, checkMatch, compactedError, numberIn, refuseFuture } from "./context.ts";
 import { filterOf } from "./filter.ts";
-import { checkMatch, compactedError, refuseFuture } from "./revision.ts";
 
 export interface Page {
   readonly entries: readonly Entry[];

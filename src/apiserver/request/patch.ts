@@ -1,11 +1,10 @@
 // PATCH: which of the four kinds, and the change that it asks for.
 import { duplicateIn } from "../apply/fields.ts";
-import { applyConfiguration, type Manager } from "../apply/managed-fields.ts";
-import { clone, isObject, type JsonValue } from "../json.ts";
+import { type Manager, applyConfiguration } from "../apply/managed-fields.ts";
+import { type JsonValue, clone, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
-import { applyMergePatch } from "../patch/merge-patch.ts";
-import { applyStrategicPatch } from "../patch/strategic.ts";
+import { applyMergePatch, applyStrategicPatch } from "../patch/strategic.ts";
 import { apiVersion } from "../registry/resource.ts";
 import { DecodeError } from "../schema/decode.ts";
 import {
@@ -22,7 +21,7 @@ import type { Entry } from "../store/entry.ts";
 import { normalise } from "./admit.ts";
 import { asObject, parseBody } from "./body.ts";
 import { type Context, fieldValidation, placeOf } from "./context.ts";
-import { create, managerOf, update, type Writing } from "./write.ts";
+import { type Writing, create, managerOf, update } from "./write.ts";
 
 const applyType = "application/apply-patch+yaml";
 const accepted = (...types: string[]) => `accepted media types include: ${[...types, applyType].join(", ")}`;

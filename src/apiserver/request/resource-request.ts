@@ -1,21 +1,20 @@
 // A request on a resource: which verb it is, and the answer.
 import type { ApiResponse } from "../../kube/transport/transport.ts";
-import { digObject, digString, isObject, type JsonObject } from "../json.ts";
+import { type JsonObject, digObject, digString, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { withCondition } from "../registry/crd.ts";
 import { StatusError, badRequest, conflict, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { checkDuplicates } from "./admit.ts";
 import { mediaType, parseBody, parseObject } from "./body.ts";
-import { type Context, fieldValidation, numberIn, placeOf } from "./context.ts";
+import { type Context, fieldValidation, numberIn, placeOf, refuseFuture } from "./context.ts";
 import { type Deletion, parseDeleteOptions, remove } from "./delete.ts";
 import { filterOf } from "./filter.ts";
-import { list, type Page } from "./list.ts";
+import { type Page, list } from "./list.ts";
 import { patch } from "./patch.ts";
 import { entryText, listText, respond, respondAs, respondJson, viewOf, warningHeaders } from "./represent.ts";
-import { refuseFuture } from "./revision.ts";
-import { watch, type Watches } from "./watch.ts";
-import { create, update, type Writing } from "./write.ts";
+import { type Watches, watch } from "./watch.ts";
+import { type Writing, create, update } from "./write.ts";
 
 export interface Serving extends Writing, Watches {}
 

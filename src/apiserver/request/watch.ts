@@ -5,9 +5,8 @@ import { apiVersion } from "../registry/resource.ts";
 import { fieldError, invalidOptions } from "../status.ts";
 import { type Change, Entry } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
-import { type Context, numberIn } from "./context.ts";
+import { type Context, compactedError, numberIn, refuseFuture } from "./context.ts";
 import { type Filter, filterOf } from "./filter.ts";
-import { compactedError, refuseFuture } from "./revision.ts";
 import { Stream } from "./stream.ts";
 
 /** The real server sends one about once a minute. */

@@ -8,15 +8,14 @@ import { type Manager, trackUpdate } from "../apply/managed-fields.ts";
 import { clone, digList, digObject, digString, equal } from "../json.ts";
 import { generateName, newUid } from "../names.ts";
 import { type KubeObject, serverKept, serverSet } from "../object.ts";
-import { blankOf } from "../registry/blank.ts";
 import { establish } from "../registry/crd-strategy.ts";
 import { crdStorage } from "../registry/crd.ts";
 import type { Registry } from "../registry/registry.ts";
-import { apiVersion } from "../registry/resource.ts";
+import { apiVersion, blankOf } from "../registry/resource.ts";
 import { strategyOf } from "../registry/strategy.ts";
 import {
-  alreadyExists,
   StatusError,
+  alreadyExists,
   badRequest,
   conflict,
   fieldError,

@@ -1,7 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,8 +10,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { type Api, openApi } from "../api.ts";
-import { certify } from "./certificate.ts";
-import { serve, type Served } from "./server.ts";
+import { type Served, certify, serve } from "./server.ts";
 
 let folder: string;
 let api: Api;

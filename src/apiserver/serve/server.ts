@@ -1,17 +1,19 @@
 // The API behind TLS and a bearer token, on loopback unless told otherwise.
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
+import { chmodSync, renameSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import { type AddressInfo, isIPv6, type Socket } from "node:net";
+import { type AddressInfo, type Socket, isIPv6 } from "node:net";
 
+import { stringify } from "yaml";
+
+import { makeAuthority, makeServerCertificate } from "../../kube/admission/certificate.ts";
 import type { ApiResponse } from "../../kube/transport/transport.ts";
-import { administrator, type Api } from "../api.ts";
+import { type Api, administrator } from "../api.ts";
 import { bodyBytesMax, tooLarge } from "../request/body.ts";
 import { respondError } from "../router.ts";
 import { StatusError } from "../status.ts";
-import { certify, type ServerCertificate } from "./certificate.ts";
-import { writeKubeconfig } from "./kubeconfig.ts";
 
 export interface ServeOptions {
   /** Loopback by default. Whoever reaches it and has the token may do everything. */
@@ -41,7 +43,7 @@ export async function serve(api: Api, options: ServeOptions = {}): Promise<Serve
   const token = options.token ?? api.remember("token", () => randomBytes(32).toString("base64url"));
   const hosts = [...new Set(["127.0.0.1", "::1", "localhost", host])];
   const made = api.remember(`certificate ${hosts.join(" ")}`, () => JSON.stringify(certify(hosts, Date.now())));
-  const { authority, cert, key } = JSON.parse(made) as ServerCertificate;
+  const { authority, cert, key } = JSON.parse(made) as ReturnType<typeof certify>;
   const server = createServer({ cert, key, keepAliveTimeout: 120_000, noDelay: true }, (incoming, outgoing) => {
     void exchange(api, token, incoming, outgoing);
   });
@@ -130,4 +132,40 @@ async function send(outgoing: ServerResponse, response: ApiResponse, signal: Abo
     clearImmediate(flush);
   }
   outgoing.end();
+}
+
+const dayMs = 86_400_000;
+/** The key never leaves the database; a new one is made with a new database. A day back, for clocks that lag. */
+const validityMs = 3650 * dayMs;
+
+/** In PEM. Of the addresses listened on, by an authority for it alone, which clients trust, and whose key is gone. */
+export function certify(hosts: readonly string[], nowMs: number) {
+  const validity = { notBeforeMs: nowMs - dayMs, notAfterMs: nowMs + validityMs };
+  const authority = makeAuthority("holdfast-api", validity);
+  return { authority: authority.cert, ...makeServerCertificate(authority, hosts, validity) };
+}
+
+type Access = Pick<Served, "url" | "certificate" | "token">;
+
+/** The file by which kubectl and every other client find and trust this server. */
+function kubeconfig({ url, certificate, token }: Access): string {
+  const name = "holdfast";
+  return stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [
+      { name, cluster: { server: url, "certificate-authority-data": Buffer.from(certificate).toString("base64") } },
+    ],
+    users: [{ name, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user: name, namespace: "default" } }],
+    "current-context": name,
+  });
+}
+
+/** Whole or not at all, and never readable by others, not even for a moment. */
+function writeKubeconfig(path: string, access: Access): void {
+  const draft = `${path}.${process.pid}.new`;
+  writeFileSync(draft, kubeconfig(access), { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, path);
 }
