@@ -4,8 +4,8 @@ import { describe, expect, test, vi } from "vitest";
 
 import { orAborted } from "./abort.ts";
 import { type Clock, deadline, realClock, sleep } from "./clock.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { Backoff } from "./queue/backoff.ts";
+import { ManualClock } from "./testing/manual-clock.ts";
 
 describe.each<[string, Clock]>([
   ["the real clock", realClock],

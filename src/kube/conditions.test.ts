@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 
 import { deepFreeze } from "./cache/freeze.ts";
 import { type Condition, findCondition, isEqual, updateStatus, withCondition } from "./conditions.ts";
-import { ManualClock } from "./manual-clock.ts";
 import { type AnyObject, keyOf, parseKey } from "./meta.ts";
 import { defineResource } from "./resource.ts";
 import { KubeClient } from "./rest.ts";
 import { FakeApi } from "./testing/fake-api.ts";
+import { ManualClock } from "./testing/manual-clock.ts";
 
 interface Pool extends AnyObject {
   status?: { conditions: readonly Condition[] };

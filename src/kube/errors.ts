@@ -25,8 +25,10 @@ const reasons = {
   ServerTimeout: ["outcome-unknown"],
 } as const;
 
+export type StatusReason = keyof typeof reasons;
+
 export type ApiErrorCode =
-  | (typeof reasons)[keyof typeof reasons][0]
+  | (typeof reasons)[StatusReason][0]
   /** No connection: nothing was sent. */
   | "unreachable"
   /** The caller's own signal ended a read, or a write before it was sent. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { removeFinalizer } from "./finalizer.ts";
-import { ManualClock } from "./manual-clock.ts";
 import type { AnyObject } from "./meta.ts";
 import { defineResource } from "./resource.ts";
 import { KubeClient } from "./rest.ts";
 import { FakeApi } from "./testing/fake-api.ts";
+import { ManualClock } from "./testing/manual-clock.ts";
 
 const pools = defineResource<AnyObject>({
   group: "h.io",

@@ -3,10 +3,10 @@ import { afterEach, describe, expect, test } from "vitest";
 
 import { Elector, type ElectorOptions, LeadershipLostError } from "./leader.ts";
 import type { Lease } from "./lease.ts";
-import { ManualClock, settle } from "./manual-clock.ts";
 import { KubeClient } from "./rest.ts";
 import { FakeApi } from "./testing/fake-api.ts";
 import { json, status } from "./testing/fake-transport.ts";
+import { ManualClock, settle } from "./testing/manual-clock.ts";
 
 const path = "/apis/coordination.k8s.io/v1/namespaces/holdfast/leases/controller";
 

@@ -31,12 +31,6 @@ export class LeadershipLostError extends Error {
   override readonly name = "LeadershipLostError";
 }
 
-interface Lost {
-  readonly error: LeadershipLostError;
-  /** How long the work may still take before another may have begun. */
-  readonly graceMs: number;
-}
-
 /** client-go's times; the grace is ours. */
 const defaults = {
   clock: realClock,
@@ -121,8 +115,11 @@ export class Elector {
     return undefined;
   }
 
-  /** Renews until the signal aborts or the lease is lost. Time counts from when a renewal was sent, not answered. */
-  async #renew(acquiredMs: number, signal: AbortSignal): Promise<Lost | undefined> {
+  /**
+   * Renews until the signal aborts or the lease is lost. Time counts from when a renewal was sent, not answered.
+   * `graceMs`: how long the work may still take before another may have begun.
+   */
+  async #renew(acquiredMs: number, signal: AbortSignal) {
     const { clock, renewDeadlineMs, leaseDurationMs, identity } = this.#options;
     let renewedMs = acquiredMs;
     for (;;) {

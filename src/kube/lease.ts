@@ -1,6 +1,5 @@
 // The Lease object, and the one step of leader election on it: take it, keep it, or learn who has it.
 import type { Clock } from "./clock.ts";
-import { lookUp } from "./look-up.ts";
 import type { KubeObject } from "./meta.ts";
 import { defineResource } from "./resource.ts";
 import type { CallOptions, KubeClient } from "./rest.ts";
@@ -44,6 +43,11 @@ export class LeaseLock {
     return this.#observed?.spec?.holderIdentity ?? "";
   }
 
+  /** By the monotonic clock of this process: when another may take it, as far as it has been seen. */
+  get expiresAtMs(): number {
+    return this.#observedMs + (this.#observed?.spec?.leaseDurationSeconds ?? 0) * 1000;
+  }
+
   /** It is older than it was when it was seen last: the server was restored from an older copy. */
   get isSetBack(): boolean {
     return this.#isSetBack;
@@ -57,7 +61,7 @@ export class LeaseLock {
     const before = this.#observed;
     const wasOurs = before !== undefined && this.holder === identity;
     if (wasOurs && (await this.#write(before, call))) return true;
-    const found = await lookUp(client, leases, { namespace, name }, call);
+    const found = await client.lookUp(leases, { namespace, name }, call);
     if (found === undefined) {
       this.#observed = undefined;
       return wasOurs ? false : this.#create(call);
@@ -67,6 +71,13 @@ export class LeaseLock {
     if (this.#isSetBack || (wasOurs && this.holder === "")) return false;
     if (this.holder !== "" && this.holder !== identity && !this.#expired()) return false;
     return this.#write(this.#observed!, call);
+  }
+
+  /** Who holds it now, without asking for it; empty if nobody. */
+  async look(signal: AbortSignal, timeoutMs: number): Promise<string> {
+    const { client, namespace, name } = this.#options;
+    const found = await client.lookUp(leases, { namespace, name }, { signal, timeoutMs });
+    return found?.spec?.holderIdentity ?? "";
   }
 
   /** Gives it up, if it is still ours, so that the next need not wait for it to expire. */
@@ -126,8 +137,7 @@ export class LeaseLock {
   }
 
   #expired(): boolean {
-    const durationMs = (this.#observed?.spec?.leaseDurationSeconds ?? 0) * 1000;
-    return this.#options.clock.monotonicMs() >= this.#observedMs + durationMs;
+    return this.#options.clock.monotonicMs() >= this.expiresAtMs;
   }
 
   /** MicroTime: RFC 3339 with six digits. */

@@ -9,7 +9,7 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
-interface ObjectMeta {
+export interface ObjectMeta {
   name?: string;
   generateName?: string;
   namespace?: string;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { ApiError, isApiError } from "./errors.ts";
-import { ManualClock } from "./manual-clock.ts";
 import type { KubeObject } from "./meta.ts";
 import { defineResource } from "./resource.ts";
 import { KubeClient } from "./rest.ts";
 import { type Answer, fakeTransport, Feed, json, status } from "./testing/fake-transport.ts";
+import { ManualClock } from "./testing/manual-clock.ts";
 import { NotSentError } from "./transport/transport.ts";
 
 interface Pool extends KubeObject {

@@ -11,6 +11,7 @@ import { keyOf, type KubeObject, type ListMeta, type ObjectName } from "./meta.t
 import { type Patch, patchTypes } from "./patch.ts";
 import { apiVersionOf, type ObjectPlace, pathOf, type Query, type Resource, withQuery } from "./resource.ts";
 import { chunks, readText } from "./transport/body.ts";
+import { unless } from "./unless.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -96,6 +97,15 @@ export class KubeClient {
     return (await this.#json("get", resource, at, path, options)) as T;
   }
 
+  /** Undefined where the server has none of that name, or no such kind. */
+  lookUp<T extends KubeObject>(
+    resource: Resource<T>,
+    at: ObjectName,
+    options: CallOptions & { readonly resourceVersion?: string } = {},
+  ): Promise<T | undefined> {
+    return unless(["not-found"], this.get(resource, at, options));
+  }
+
   async create<T extends KubeObject>(
     resource: Resource<T>,
     object: T,
@@ -156,6 +166,16 @@ export class KubeClient {
       restart: () => void (items = []),
     });
     return { items, metadata };
+  }
+
+  /** Undefined where the server has no such kind. */
+  async listServed<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<T[] | undefined> {
+    return (await unless(["not-found"], this.list(resource, options)))?.items;
+  }
+
+  /** A kind that the server does not have has no objects. */
+  async listAll<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<T[]> {
+    return (await this.listServed(resource, options)) ?? [];
   }
 
   /**

@@ -5,10 +5,10 @@ import { createSecureContext } from "node:tls";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 import type { Clock } from "../clock.ts";
-import { ManualClock } from "../manual-clock.ts";
 import type { AnyObject } from "../meta.ts";
 import { KubeClient } from "../rest.ts";
 import { FakeApi } from "../testing/fake-api.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
 import type { AdmissionRequest } from "./admission-review.ts";
 import { type AdmissionHandler, AdmissionServer } from "./admission.ts";
 import { isIssuedBy, validityOf } from "./certificate.ts";

@@ -2,7 +2,6 @@
 // the first replica makes it, the others take it.
 import { type Clock, realClock } from "../clock.ts";
 import { isApiError } from "../errors.ts";
-import { lookUp } from "../look-up.ts";
 import type { KubeObject } from "../meta.ts";
 import { defineResource } from "../resource.ts";
 import type { KubeClient } from "../rest.ts";
@@ -40,7 +39,7 @@ export class WebhookCertificate {
   async ensure(signal: AbortSignal): Promise<ServingMaterial> {
     const { client, namespace, name, names, clock = realClock } = this.#options;
     for (let round = 0; round < maxRounds; round++) {
-      const secret = await lookUp(client, secrets, { namespace, name }, { signal });
+      const secret = await client.lookUp(secrets, { namespace, name }, { signal });
       const before = secret === undefined ? undefined : decode(secret);
       const after = renewed(before, names, clock.wallMs());
       if (after === before || (await this.#save(secret, after, signal))) return after;

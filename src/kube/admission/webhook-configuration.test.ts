@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { ManualClock } from "../manual-clock.ts";
 import { KubeClient } from "../rest.ts";
 import { FakeApi } from "../testing/fake-api.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
 import { trustAuthority, webhookConfigurations } from "./webhook-configuration.ts";
 
 const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/holdfast";

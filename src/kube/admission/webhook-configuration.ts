@@ -6,7 +6,7 @@ import { defineResource } from "../resource.ts";
 import type { CallOptions, KubeClient } from "../rest.ts";
 
 interface WebhookConfiguration extends KubeObject {
-  webhooks?: { clientConfig: { caBundle?: string } }[];
+  webhooks?: { name?: string; clientConfig: { caBundle?: string } }[];
 }
 
 const place = { group: "admissionregistration.k8s.io", version: "v1", namespaced: false };

@@ -1,12 +1,12 @@
 // The reflector through its informer, against a server in memory. Test names follow client-go's reflector and informer.
 import { afterEach, describe, expect, test } from "vitest";
 
-import { ManualClock, settle } from "../manual-clock.ts";
 import type { AnyObject } from "../meta.ts";
 import { defineResource } from "../resource.ts";
 import { KubeClient } from "../rest.ts";
 import { FakeApi } from "../testing/fake-api.ts";
 import { Feed, json, status } from "../testing/fake-transport.ts";
+import { ManualClock, settle } from "../testing/manual-clock.ts";
 import { NotSentError } from "../transport/transport.ts";
 import { Informer, type InformerEvent, type InformerOptions } from "./informer.ts";
 

@@ -9,13 +9,8 @@ type IndexFunction<T extends KubeObject> = (object: DeepReadonly<T>) => readonly
 
 export type Indexes<T extends KubeObject> = Readonly<Record<string, IndexFunction<T>>>;
 
-export interface Cache<T extends KubeObject> {
-  readonly size: number;
-  get(key: ObjectKey): DeepReadonly<T> | undefined;
-  keys(): IterableIterator<ObjectKey>;
-  list(): IterableIterator<DeepReadonly<T>>;
-  byIndex(index: string, value: string): readonly DeepReadonly<T>[];
-}
+/** For those who read. */
+export type Cache<T extends KubeObject> = Pick<Store<T>, "size" | "get" | "keys" | "list" | "byIndex">;
 
 interface Index<T extends KubeObject> {
   readonly of: IndexFunction<T>;
@@ -23,7 +18,7 @@ interface Index<T extends KubeObject> {
   readonly keys: MultiMap<ObjectKey>;
 }
 
-export class Store<T extends KubeObject> implements Cache<T> {
+export class Store<T extends KubeObject> {
   readonly #objects = new Map<ObjectKey, DeepReadonly<T>>();
   /** Index name -> index. */
   readonly #indexes = new Map<string, Index<T>>();

@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 
 import { describe, expect, test, vi } from "vitest";
 
-import { ManualClock } from "../manual-clock.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
 import { ConfigError } from "./credentials.ts";
 import type { RunPlugin } from "./exec-credential.ts";
 import { loadInClusterConfig } from "./in-cluster.ts";

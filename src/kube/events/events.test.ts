@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 
-import { ManualClock, settle } from "../manual-clock.ts";
 import type { AnyObject } from "../meta.ts";
 import { defineResource } from "../resource.ts";
 import { KubeClient } from "../rest.ts";
 import { FakeApi } from "../testing/fake-api.ts";
+import { ManualClock, settle } from "../testing/manual-clock.ts";
 import { NotSentError } from "../transport/transport.ts";
 import { EventRecorder } from "./events.ts";
 

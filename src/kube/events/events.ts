@@ -53,7 +53,7 @@ const defaults = { clock: realClock, random: () => Math.random() };
 
 export class EventRecorder {
   readonly #options: EventRecorderOptions & typeof defaults;
-  readonly #correlator: EventCorrelator;
+  readonly #judge: ReturnType<typeof correlator>;
   readonly #waiting: Waiting[] = [];
   /** Event id -> name of the object on the server that counts it. */
   readonly #names = new Recent<string>(4096);
@@ -62,7 +62,7 @@ export class EventRecorder {
 
   constructor(options: EventRecorderOptions) {
     this.#options = { ...defaults, ...options };
-    this.#correlator = new EventCorrelator(this.#options.clock);
+    this.#judge = correlator(this.#options.clock);
   }
 
   /** Events that were not written: too many about one object, too many at once, or refused. */
@@ -74,7 +74,7 @@ export class EventRecorder {
   record(object: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reason: string, words: string): void {
     const message = words.slice(0, maxMessage); // the correlator remembers it
     const about = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
-    const known = this.#correlator.judge(about, type, reason, message);
+    const known = this.#judge(about, type, reason, message);
     if (known === undefined || this.#waiting.length >= maxWaiting) {
       this.#dropped++;
       return;
@@ -170,39 +170,32 @@ const perSecond = 1 / 300;
  * Decides what becomes of an event before it is sent, as client-go's correlator does: repeated ones are counted in one
  * object, many similar ones are combined, and one object may not flood.
  */
-class EventCorrelator {
-  readonly #clock: Clock;
-  readonly #similar = new Recent<{ readonly sinceMs: number; readonly messages: Set<string> }>(memories);
-  readonly #counts = new Recent<{ count: number; readonly firstMs: number }>(memories);
-  readonly #floods = new Recent<TokenBucket>(memories);
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
+function correlator(clock: Clock) {
+  const similar = new Recent<{ readonly sinceMs: number; readonly messages: Set<string> }>(memories);
+  const counts = new Recent<{ count: number; readonly firstMs: number }>(memories);
+  const floods = new Recent<TokenBucket>(memories);
+  const isMany = (group: string, message: string): boolean => {
+    const nowMs = clock.monotonicMs();
+    let known = similar.get(group);
+    if (known === undefined || nowMs - known.sinceMs > similarWindowMs) {
+      known = { sinceMs: nowMs, messages: new Set() };
+      similar.set(group, known);
+    }
+    if (known.messages.size <= similarLimit) known.messages.add(message);
+    return known.messages.size > similarLimit;
+  };
   /** `about` is the uid of the object, or its kind and name. Undefined: the event is dropped. */
-  judge(about: string, type: string, reason: string, message: string) {
-    const flood = this.#floods.get(about) ?? new TokenBucket(perSecond, burst, this.#clock);
-    this.#floods.set(about, flood);
+  return (about: string, type: string, reason: string, message: string) => {
+    const flood = floods.get(about) ?? new TokenBucket(perSecond, burst, clock);
+    floods.set(about, flood);
     if (!flood.take()) return undefined;
     const group = `${about}\n${type}\n${reason}`;
-    const combined = this.#isMany(group, message);
+    const combined = isMany(group, message);
     const id = combined ? group : `${group}\n${message}`;
-    const known = this.#counts.get(id) ?? { count: 0, firstMs: this.#clock.wallMs() };
+    const known = counts.get(id) ?? { count: 0, firstMs: clock.wallMs() };
     known.count++;
-    this.#counts.set(id, known);
+    counts.set(id, known);
     const words = combined ? `(combined from similar events): ${message}` : message;
     return { id, message: words, count: known.count, firstMs: known.firstMs };
-  }
-
-  #isMany(group: string, message: string): boolean {
-    const nowMs = this.#clock.monotonicMs();
-    let similar = this.#similar.get(group);
-    if (similar === undefined || nowMs - similar.sinceMs > similarWindowMs) {
-      similar = { sinceMs: nowMs, messages: new Set() };
-      this.#similar.set(group, similar);
-    }
-    if (similar.messages.size <= similarLimit) similar.messages.add(message);
-    return similar.messages.size > similarLimit;
-  }
+  };
 }

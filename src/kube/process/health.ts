@@ -18,6 +18,8 @@ export interface HealthOptions {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
   readonly clock?: Clock;
+  /** Further pages. Key: the path. */
+  readonly pages?: Readonly<Record<string, () => { readonly text: string; readonly contentType: string }>>;
 }
 
 /** The kubelet's own probes give up after a second by default; a check that hangs must still be named. */
@@ -61,7 +63,10 @@ export class HealthServer {
     if (path === "/metrics" && this.#options.metrics !== undefined) {
       return { status: 200, ...(await this.#options.metrics.expose()) };
     }
-    return { status: 404, text: "There are /healthz, /readyz and /metrics.\n" };
+    const { pages = {} } = this.#options;
+    if (Object.hasOwn(pages, path)) return { status: 200, ...pages[path]!() };
+    const others = Object.keys(pages).map((page) => `, ${page}`);
+    return { status: 404, text: `There are /healthz, /readyz and /metrics${others.join("")}.\n` };
   }
 
   /** One line per check, in the manner of the API server's own endpoints. */

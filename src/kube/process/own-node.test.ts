@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { ManualClock, settle } from "../manual-clock.ts";
 import { KubeClient } from "../rest.ts";
 import { FakeApi } from "../testing/fake-api.ts";
+import { ManualClock, settle } from "../testing/manual-clock.ts";
 import { nodeNameOf, OwnNode } from "./own-node.ts";
 
 describe("the name of a Node", () => {

@@ -5,7 +5,6 @@
 import { asError } from "../abort.ts";
 import { type Clock, sleep, timestamp } from "../clock.ts";
 import type { Condition } from "../conditions.ts";
-import { lookUp } from "../look-up.ts";
 import { keyOf, type KubeObject, parseKey } from "../meta.ts";
 import { defineResource } from "../resource.ts";
 import type { KubeClient } from "../rest.ts";
@@ -69,7 +68,7 @@ export class OwnNode {
 
   async register(signal: AbortSignal): Promise<void> {
     const { client, name } = this.#options;
-    const found = await lookUp(client, nodes, { name }, { signal });
+    const found = await client.lookUp(nodes, { name }, { signal });
     const labels = { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux" };
     const node = found ?? (await client.create(nodes, { metadata: { name, labels }, spec: {} }, { signal }));
     const body = { status: this.#status(node.status?.conditions ?? []) };

@@ -3,10 +3,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Informer } from "../cache/informer.ts";
 import { ApiError } from "../errors.ts";
 import { LeadershipLostError } from "../leader.ts";
-import { ManualClock, settle } from "../manual-clock.ts";
 import { defineResource } from "../resource.ts";
 import { KubeClient } from "../rest.ts";
 import { FakeApi } from "../testing/fake-api.ts";
+import { ManualClock, settle } from "../testing/manual-clock.ts";
 import { Controller, type ControllerOptions, type Outcome, type Reconcile } from "./controller.ts";
 
 let stop: AbortController | undefined;

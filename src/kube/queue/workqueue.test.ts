@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { ManualClock, settle } from "../manual-clock.ts";
+import { ManualClock, settle } from "../testing/manual-clock.ts";
 import { controllerRateLimiter, perItemExponential, TokenBucket } from "./ratelimit.ts";
 import { QueueFullError, Workqueue } from "./workqueue.ts";
 

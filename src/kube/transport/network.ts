@@ -42,8 +42,8 @@ export function networkTransport(
   const url = new URL(server);
   const prefix = url.pathname.replace(/\/+$/, "");
   const dial = dialer(url, tls);
-  const calls = new Line(url, dial, clock, { ...callWindows, ...patience, connections: callConnections });
-  const watches = new Line(url, dial, clock, { ...watchWindows, ...patience, connections: Infinity });
+  const calls = lineTo(url, dial, clock, { ...callWindows, ...patience, connections: callConnections });
+  const watches = lineTo(url, dial, clock, { ...watchWindows, ...patience, connections: Infinity });
   return {
     transport: (request) => {
       const line = isWatch(request.path) ? watches : calls;
@@ -63,34 +63,27 @@ function isWatch(path: string): boolean {
 }
 
 /** HTTP/2, or HTTP/1.1 from the moment on that the server has chosen it. */
-class Line {
-  readonly #http2: Http2Line;
-  readonly #openHttp1: () => Promise<Http1Line>;
-  #http1: Promise<Http1Line> | undefined;
-  #isClosed = false;
-
-  constructor(url: URL, dial: Dial, clock: Clock, settings: Http2Settings) {
-    this.#http2 = new Http2Line(url.origin, dial, clock, settings);
-    // Read only where it is needed: undici takes 0.1 s and 12 MB.
-    this.#openHttp1 = async () => new (await import("./http1.ts")).Http1Line(url.origin, dial, clock, settings);
-  }
-
-  async send(request: ApiRequest): Promise<ApiResponse> {
-    const answer = await this.#http2.send(request);
-    if (answer !== undefined) return answer;
-    if (this.#isClosed) throw new NotSentError("The connection was closed.");
-    this.#http1 ??= this.#openHttp1();
-    const http1 = await this.#http1;
-    return http1.send(request);
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.all([this.#http2.close(), this.#http1?.then((line) => line.close())]);
-  }
-
-  async destroy(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.all([this.#http2.destroy(), this.#http1?.then((line) => line.destroy())]);
-  }
+function lineTo(url: URL, dial: Dial, clock: Clock, settings: Http2Settings) {
+  const http2 = new Http2Line(url.origin, dial, clock, settings);
+  // Read only where it is needed: undici takes 0.1 s and 12 MB.
+  const openHttp1 = async () => new (await import("./http1.ts")).Http1Line(url.origin, dial, clock, settings);
+  let http1: Promise<Http1Line> | undefined;
+  let isClosed = false;
+  return {
+    async send(request: ApiRequest): Promise<ApiResponse> {
+      const answer = await http2.send(request);
+      if (answer !== undefined) return answer;
+      if (isClosed) throw new NotSentError("The connection was closed.");
+      http1 ??= openHttp1();
+      return (await http1).send(request);
+    },
+    async close(): Promise<void> {
+      isClosed = true;
+      await Promise.all([http2.close(), http1?.then((line) => line.close())]);
+    },
+    async destroy(): Promise<void> {
+      isClosed = true;
+      await Promise.all([http2.destroy(), http1?.then((line) => line.destroy())]);
+    },
+  };
 }

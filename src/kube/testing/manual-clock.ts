@@ -1,5 +1,5 @@
 // A clock that moves only when told to: for tests and simulation.
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 
 interface Timer {
   readonly dueMs: number;
