@@ -12,7 +12,7 @@ import type { Connection } from "../../src/kube/config/connect.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { makeLog } from "../../src/log/log.ts";
 import { runDaemon } from "../../src/node/daemon.ts";
-import { NodeMetrics } from "../../src/node/metrics.ts";
+import { nodeMetrics } from "../../src/node/metrics.ts";
 import { realMachine } from "../../src/node/real-machine.ts";
 import type { Access } from "../../test/lab/rest.ts";
 import { until } from "../../test/lab/wait.ts";
@@ -114,7 +114,7 @@ export class Fleet implements AsyncDisposable {
         state,
         isolation: { isolated: false, globalNamespaces: ["default"] },
         cooldownMs: cooldownSeconds * 1000,
-        metrics: new NodeMetrics(new Registry()),
+        metrics: nodeMetrics(new Registry()),
         ...machine,
         log,
       },

@@ -8,7 +8,7 @@ import { Journal } from "../../src/ledger/journal/journal.ts";
 import { makeLog } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import { sliceFolder } from "../../src/node/slices/slice-assembly.ts";
+import { sliceFolder } from "../../src/node/slices/authority.ts";
 import { readJournals } from "./journals.ts";
 
 const domain = "slice:kube-system/blue";

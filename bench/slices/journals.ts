@@ -1,7 +1,7 @@
 // What the journals of daemons hold when they have ended: read from the disk, as the next start of each would.
 import { Journal } from "../../src/ledger/journal/journal.ts";
 import { makeLog } from "../../src/log/log.ts";
-import { sliceFolder } from "../../src/node/slices/slice-assembly.ts";
+import { sliceFolder } from "../../src/node/slices/authority.ts";
 import type { Held } from "./audit.ts";
 
 export interface JournalsRead {

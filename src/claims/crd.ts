@@ -5,7 +5,6 @@ import { ipamClaimKind } from "../api/claims/ipam-claim.ts";
 import { definitionOf } from "../api/definition.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import { isApiError } from "../kube/errors.ts";
-import { lookUp } from "../kube/look-up.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -21,7 +20,6 @@ export interface ClaimDefinition extends KubeObject {
 const definitions = defineResource<ClaimDefinition>({
   group: "apiextensions.k8s.io",
   version: "v1",
-  plural: "customresourcedefinitions",
   kind: "CustomResourceDefinition",
   namespaced: false,
 });
@@ -73,7 +71,7 @@ export async function installClaimDefinition({
 }): Promise<DefinitionStep> {
   const ours = claimDefinition();
   for (let round = 1; ; round++) {
-    const there = await lookUp(client, definitions, { name: ours.metadata.name ?? "" }, { signal });
+    const there = await client.lookUp(definitions, { name: ours.metadata.name ?? "" }, { signal });
     const step = definitionStep(there, ours);
     if (step.kind === "keep" || dryRun) return step;
     try {

@@ -4,22 +4,18 @@
 import { claimFinalizer } from "../api/claims/claim-marks.ts";
 import { describeObject } from "../api/metadata.ts";
 import { ipamClaims, leases, type StoredClaim } from "../cluster/resources.ts";
+import { type ClusterAccess, controllerLease } from "../cluster/state.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { hasFinalizer, removeFinalizer } from "../kube/finalizer.ts";
-import { listServed, lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ClaimsError } from "./moves/move.ts";
 
-export interface FinalizerReleaseOptions {
-  readonly client: KubeClient;
+export interface FinalizerReleaseOptions extends ClusterAccess {
   readonly clock: Clock;
-  readonly systemNamespace: string;
-  readonly leaderLease: string;
   readonly dryRun: boolean;
   readonly isConfirmed: boolean;
   readonly say: (line: string) => void;
-  readonly signal: AbortSignal;
 }
 
 /** A leader renews every 2 s. 1.5 times the lease's 15 s; clocks of different machines are not compared. */
@@ -32,7 +28,7 @@ const maxRounds = 5;
 export async function releaseFinalizers(options: FinalizerReleaseOptions): Promise<number> {
   const { client, dryRun, isConfirmed, say, signal } = options;
   // A cluster without the kind has no claims.
-  const all = (await listServed(client, ipamClaims, { signal })) ?? [];
+  const all = await client.listAll(ipamClaims, { signal });
   const ours = all.filter((claim) => hasFinalizer(claim, claimFinalizer));
   for (const line of forecast(ours)) say(line);
   if (dryRun || ours.length === 0) return 0;
@@ -64,10 +60,12 @@ function forecast(claims: readonly StoredClaim[]): string[] {
 
 /** Looks at the Lease for longer than it lives: one that somebody renews meanwhile is led by. */
 async function assertNobodyLeads(options: FinalizerReleaseOptions): Promise<void> {
-  const { clock, signal, say, systemNamespace, leaderLease } = options;
+  const { clock, signal, say, systemNamespace } = options;
   const first = await renewal(options);
   if (first === undefined) return;
-  say(`Watching Lease ${systemNamespace}/${leaderLease} for ${observeMs / 1000} s, whether a controller still leads.`);
+  say(
+    `Watching Lease ${systemNamespace}/${controllerLease} for ${observeMs / 1000} s, whether a controller still leads.`,
+  );
   const endMs = clock.monotonicMs() + observeMs;
   while (clock.monotonicMs() < endMs) {
     if (!(await sleep(clock, lookEveryMs, signal))) throw signal.reason;
@@ -76,7 +74,7 @@ async function assertNobodyLeads(options: FinalizerReleaseOptions): Promise<void
     if (now === first) continue;
     throw new ClaimsError(
       "controller-leads",
-      `A controller leads (Lease ${systemNamespace}/${leaderLease}) and would put the finalizers back: end it first, ` +
+      `A controller leads (Lease ${systemNamespace}/${controllerLease}) and would put the finalizers back: end it first, ` +
         `kubectl -n ${systemNamespace} scale deployment/holdfast-controller --replicas=0, then try again. ` +
         "Where `holdfast up` leads, there is nothing to let go of: its claims end with its data folder.",
     );
@@ -84,8 +82,8 @@ async function assertNobodyLeads(options: FinalizerReleaseOptions): Promise<void
 }
 
 /** Undefined: nobody holds it. */
-async function renewal({ client, systemNamespace, leaderLease, signal }: FinalizerReleaseOptions) {
-  const lease = await lookUp(client, leases, { namespace: systemNamespace, name: leaderLease }, { signal });
+async function renewal({ client, systemNamespace, signal }: FinalizerReleaseOptions) {
+  const lease = await client.lookUp(leases, { namespace: systemNamespace, name: controllerLease }, { signal });
   const { holderIdentity = "", renewTime = "" } = lease?.spec ?? {};
   return holderIdentity === "" ? undefined : `${holderIdentity} ${renewTime}`;
 }
@@ -99,7 +97,7 @@ async function release(client: KubeClient, claim: StoredClaim, signal: AbortSign
       return await removeFinalizer(client, ipamClaims, current, claimFinalizer, { signal });
     } catch (error) {
       if (!isApiError(error, "invalid", "conflict", "outcome-unknown") || signal.aborted) throw error;
-      current = await lookUp(client, ipamClaims, { namespace, name }, { signal });
+      current = await client.lookUp(ipamClaims, { namespace, name }, { signal });
     }
   }
   if (current === undefined) return false;

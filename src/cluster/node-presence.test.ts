@@ -5,8 +5,8 @@ import { leaseNodeAnnotation, nodeLeaseName } from "../api/slices/node-lease.ts"
 import type { InformerHandler } from "../kube/cache/informer.ts";
 import { type Indexes, Store } from "../kube/cache/store.ts";
 import type { Lease } from "../kube/lease.ts";
-import { ManualClock } from "../kube/manual-clock.ts";
 import { keyOf, type KubeObject } from "../kube/meta.ts";
+import { ManualClock } from "../kube/testing/manual-clock.ts";
 import { defaultRules, freshMs, nodeOfLease } from "./fencing.ts";
 import { Presence } from "./node-presence.ts";
 import type { Node } from "./resources.ts";

@@ -6,12 +6,11 @@ import { nodeLeaseName } from "../api/slices/node-lease.ts";
 import type { Informer, InformerEvent } from "../kube/cache/informer.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Lease } from "../kube/lease.ts";
-import { lookUp } from "../kube/look-up.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import type { FenceRules, NodeSigns, Standing } from "./fencing.ts";
 import { fencedWhy, freshMs, isReady, nodeOfLease, renewTimeOf, standingOf } from "./fencing.ts";
 import { leases, type Node, nodes } from "./resources.ts";
+import type { ClusterAccess } from "./state.ts";
 
 type Followed<T extends KubeObject> = Pick<Informer<T>, "cache" | "handle">;
 
@@ -30,18 +29,15 @@ const lookEveryMs = 10_000;
 type Read<T> = DeepReadonly<T> | undefined;
 export type Judge = (name: string, node: Read<Node>, lease: Read<Lease>) => Standing;
 
-export interface Asking {
-  readonly client: KubeClient;
-  readonly systemNamespace: string;
+export interface Asking extends ClusterAccess {
   readonly judge: Judge;
-  readonly signal: AbortSignal;
 }
 
 /** By what the server says now. Throws where it does not answer. */
-export async function askStanding(asking: Omit<Asking, "judge">, judge: Judge, name: string): Promise<Standing> {
+export async function askStanding(asking: ClusterAccess, judge: Judge, name: string): Promise<Standing> {
   const { client, systemNamespace: namespace, signal } = asking;
-  const node = await lookUp(client, nodes, { name }, { signal });
-  return judge(name, node, await lookUp(client, leases, { namespace, name: nodeLeaseName(name) }, { signal }));
+  const node = await client.lookUp(nodes, { name }, { signal });
+  return judge(name, node, await client.lookUp(leases, { namespace, name: nodeLeaseName(name) }, { signal }));
 }
 
 export class Presence {

@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { networkAttachmentDefinitionCrd } from "../api/network-attachment-definition.ts";
 import { type Api, openApi } from "../apiserver/api.ts";
 import { realClock } from "../kube/clock.ts";
-import { ManualClock } from "../kube/manual-clock.ts";
 import { defineResource } from "../kube/resource.ts";
 import { KubeClient } from "../kube/rest.ts";
+import { ManualClock } from "../kube/testing/manual-clock.ts";
 import type { Transport } from "../kube/transport/transport.ts";
 import { DefinitionInformer } from "./definition-informer.ts";
 import { OptionalInformer } from "./optional-informer.ts";
@@ -57,6 +57,19 @@ function follow(followed: { follow: DefinitionInformer["follow"] }): void {
 const namesIn = (followed: DefinitionInformer) => followed.list()?.map(({ metadata }) => metadata.name);
 
 describe("a kind that the cluster may not have yet", () => {
+  it("is not listed before it is there, where nobody may list it until then", async () => {
+    const { asked, options, install, define } = world();
+    const definitions = new OptionalInformer({ ...options, resource: networkAttachmentDefinitions, asksFirst: true });
+    follow(definitions);
+    await definitions.known(stop.signal);
+    expect(definitions).toMatchObject({ isKnown: true, isListed: false });
+    expect(new Set(asked)).toEqual(new Set(["/apis/k8s.cni.cncf.io/v1"]));
+    await install();
+    await define("red");
+    await definitions.listed(stop.signal);
+    expect(definitions.list()?.map(({ metadata }) => metadata.name)).toEqual(["red"]);
+  });
+
   it("is listed at once where it is there: nothing is asked before", async () => {
     const { asked, options, install, define } = world();
     await install();

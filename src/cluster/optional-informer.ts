@@ -18,6 +18,11 @@ export interface OptionalInformerOptions<T extends KubeObject> {
   readonly indexes?: Indexes<T>;
   readonly transform?: (object: T) => T;
   readonly onError: (error: Error) => void;
+  /**
+   * Nobody may list it before it is wanted here: everybody may ask whether there is such a kind, and is not refused.
+   * Default: the list itself is the question.
+   */
+  readonly asksFirst?: boolean;
   /** How often a cluster that lacks the kind is asked again; up to twice as long, since a thousand may ask. */
   readonly retryMs?: number;
   readonly random?: () => number;
@@ -71,9 +76,9 @@ export class OptionalInformer<T extends KubeObject> {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, asksFirst = false } = this.#options;
     // The list itself says whether there is such a kind: at a start nobody waits for a question before it.
-    await this.#informer.run(AbortSignal.any([signal, this.#unserved.signal]));
+    if (!asksFirst) await this.#informer.run(AbortSignal.any([signal, this.#unserved.signal]));
     for (let waitMs: number | undefined; (waitMs = await this.#ask(signal)) !== undefined;)
       if (!(await sleep(clock, waitMs, signal))) return;
     this.#isServed = true;
@@ -93,14 +98,16 @@ export class OptionalInformer<T extends KubeObject> {
 
   /** How long to wait before the next question; undefined: the kind is served. No answer leaves it open. */
   async #ask(signal: AbortSignal): Promise<number | undefined> {
-    const { client, resource, retryMs = 30_000, random = Math.random } = this.#options;
+    const { client, resource, retryMs = 30_000, random = Math.random, asksFirst = false } = this.#options;
     try {
+      if (asksFirst) await client.raw(`/apis/${resource.group}/${resource.version}`, { signal });
       await client.raw(`${pathOf(resource, {})}?limit=1`, { signal });
       return undefined;
     } catch (error) {
       const isMissing = isApiError(error, "not-found");
       // It may have been installed meanwhile: a refusal or an overload does not say that there are none.
       this.#isServed = isMissing ? false : undefined;
+      if (isMissing) this.#asked.resolve();
       if (!isMissing && !signal.aborted) this.#options.onError(asError(error));
       return Math.max(retryMs, retryAfterOf(error)) * (1 + random());
     }

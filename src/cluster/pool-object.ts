@@ -10,7 +10,6 @@ import { assertPoolIs, identityAnnotations } from "../api/pools/pool-identity.ts
 import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../api/pools/pool-name.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
-import { lookUp } from "../kube/look-up.ts";
 import { type JsonPatchOperation, pointer } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Cidr } from "../net/prefix.ts";
@@ -84,7 +83,7 @@ export async function readPool(
   client: KubeClient,
   { signal, ...at }: { readonly namespace: string; readonly name: string; readonly signal?: AbortSignal | undefined },
 ): Promise<IPPool | undefined> {
-  const object = await lookUp(client, ipPools, at, { signal });
+  const object = await client.lookUp(ipPools, at, { signal });
   return object && parseObject(ipPoolKind, object);
 }
 

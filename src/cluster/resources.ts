@@ -7,6 +7,8 @@ import { type Reservation, reservationKind } from "../api/holds/reservation.ts";
 import type { Kind, KindObject } from "../api/kind.ts";
 import { type IPPool, ipPoolKind } from "../api/pools/ip-pool.ts";
 import { type NodeSlicePool, nodeSlicePoolKind } from "../api/slices/node-slice-pool.ts";
+import { type ManagedPool, managedPoolKind } from "../api/vmnet/managed-pool.ts";
+import { type NetworkConfig, networkConfigKind } from "../api/vmnet/network-config.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { defineResource, type Resource } from "../kube/resource.ts";
@@ -19,6 +21,8 @@ interface Stored<T extends { spec: unknown; status?: unknown }> extends KubeObje
 export type StoredPool = Stored<IPPool>;
 export type StoredSlicePool = Stored<NodeSlicePool>;
 export type StoredClaim = Stored<IpamClaim>;
+export type StoredManagedPool = Stored<ManagedPool>;
+export type StoredNetworkConfig = Stored<NetworkConfig>;
 export type StoredReservation = KubeObject & Pick<Reservation, "spec">;
 export type StoredHold = KubeObject & Pick<HoldObject, "spec">;
 
@@ -79,6 +83,10 @@ export const reservations = resourceOf<StoredReservation>(reservationKind);
 export const holds = resourceOf<StoredHold>(holdKind);
 export const nodeSlicePools = resourceOf<StoredSlicePool>(nodeSlicePoolKind);
 export const ipamClaims = resourceOf<StoredClaim>(ipamClaimKind);
+
+/** Of managed DHCP. They need not be there. */
+export const managedPools = resourceOf<StoredManagedPool>(managedPoolKind);
+export const networkConfigs = resourceOf<StoredNetworkConfig>(networkConfigKind);
 
 export const configMaps = define<ConfigMap>("", "configmaps", "ConfigMap");
 export const pods = define<Pod>("", "pods", "Pod");

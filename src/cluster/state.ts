@@ -1,6 +1,5 @@
 // The one ConfigMap by which the leader tells every daemon: `holdfast-state` in the system namespace. Promised: a
 // missing or unreadable key reads as the safe side: coexistence on (slower, never a duplicate), and not paused.
-import { lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { poolNamespaceKey, readWord } from "./coexistence-word.ts";
 import { type ConfigMap, configMaps } from "./resources.ts";
@@ -41,8 +40,11 @@ export function restsOf({ coexistence, why, paused, poolNamespace }: State): str
   return coexistence ? `whereabouts is, or may be, active: ${why || "the operator's word is on"}` : "";
 }
 
-export function stateObject(namespace: string, { coexistence, why, paused }: State): ConfigMap {
-  return { metadata: { namespace, name: stateName }, data: { coexistence: coexistence ? "on" : "off", why, paused } };
+/** With what a command asks a cluster. */
+export interface ClusterAccess {
+  readonly client: KubeClient;
+  readonly systemNamespace: string;
+  readonly signal: AbortSignal;
 }
 
 interface StateScope {
@@ -51,7 +53,7 @@ interface StateScope {
 }
 
 export function fetchState(client: KubeClient, { namespace, signal }: StateScope): Promise<ConfigMap | undefined> {
-  return lookUp(client, configMaps, { namespace, name: stateName }, { signal });
+  return client.lookUp(configMaps, { namespace, name: stateName }, { signal });
 }
 
 /** Writes these keys beside the others, guarded by what was read: a race throws `conflict` or `already-exists`. */

@@ -10,7 +10,7 @@ import { Findings } from "./config/findings.ts";
 import type { IpamConfig } from "./config/ipam-config.ts";
 import { gives } from "./config/range.ts";
 import { formatCidr } from "./config/route.ts";
-import { errorCodes, type Problem } from "./error.ts";
+import { errorCodes } from "./error.ts";
 import type { CniArgs } from "./invocation.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import { atLeast } from "./version.ts";
@@ -56,14 +56,11 @@ export interface StaticRequest {
   readonly inPool: boolean;
 }
 
-interface StaticRequests {
-  /** In the order of the inputs, each address once. */
-  readonly requests: readonly StaticRequest[];
-  readonly warnings: readonly Problem[];
-}
-
-/** Throws CniError with all problems: code 7 for what is wrong in itself, 101 for what may not be asked for. */
-export function staticRequests(config: IpamConfig, inputs: StaticInputs): StaticRequests {
+/**
+ * Requests in the order of the inputs, each address once. Throws CniError with all problems: code 7 for what is wrong
+ * in itself, 101 for what may not be asked for.
+ */
+export function staticRequests(config: IpamConfig, inputs: StaticInputs) {
   const findings = new Findings(config.strict);
   const refused = new Findings(config.strict);
   const requests: StaticRequest[] = [];

@@ -9,10 +9,10 @@ import { parseCidr } from "../net/prefix.ts";
 import { acquire } from "./acquire.ts";
 import { type Domain, type Hold, type Ledger, LedgerError, type LedgerOptions } from "./ledger.ts";
 import type { ReleaseRequest, TakeRequest } from "./ledger.ts";
-import { MemoryLedger, MemoryStore } from "./memory-ledger.ts";
 import { type Owner, type OwnerKey, ownerKey } from "./owner.ts";
 import { Pool } from "./pool.ts";
 import type { Strategy, Want } from "./request.ts";
+import { MemoryLedger, MemoryStore } from "./testing/memory-ledger.ts";
 import { turnsOf } from "./turns.ts";
 
 const only: number | undefined = undefined;
@@ -263,7 +263,7 @@ class Process {
 
   #want(): Want {
     if (this.#sim.chance(70)) return { kind: "any" };
-    const address = (): Address => this.#sim.pick([this.pool.usable!.first, this.pool.usable!.last]);
+    const address = (): Address => this.#sim.pick([this.pool.usable.first, this.pool.usable.last]);
     return this.#sim.pick<Want>([
       { kind: "given", address: address() },
       { kind: "preferred", address: address() },

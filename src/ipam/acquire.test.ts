@@ -5,10 +5,10 @@ import { parseAddress } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
 import { acquire } from "./acquire.ts";
 import { type Ledger, LedgerError, type TakeOutcome } from "./ledger.ts";
-import { MemoryLedger, MemoryStore } from "./memory-ledger.ts";
 import { type Owner, ownerKey } from "./owner.ts";
 import { Pool } from "./pool.ts";
 import type { Want } from "./request.ts";
+import { MemoryLedger, MemoryStore } from "./testing/memory-ledger.ts";
 
 const owner: Owner = { kind: "pod", uid: "u", namespace: "default", name: "web-0", interface: "eth0" };
 const domain = "net-a";
@@ -265,9 +265,9 @@ describe("acquire", () => {
   });
 
   it("returns a refusal without touching the ledger", async () => {
-    const { ledger, calls } = failing((inner) => inner.take({ domain, address: newPool().usable!.first, owner }));
+    const { ledger, calls } = failing((inner) => inner.take({ domain, address: newPool().usable.first, owner }));
     const pool = newPool("10.0.0.0/30");
-    for (const [i, address] of [pool.usable!.first, pool.usable!.last].entries())
+    for (const [i, address] of [pool.usable.first, pool.usable.last].entries())
       pool.take(address, { ...owner, uid: `x${i}` });
     expect(await acquire({ ledger, domain, pool, request: { owner }, random: () => 0 })).toMatchObject({
       code: "exhausted",

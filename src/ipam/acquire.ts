@@ -56,13 +56,16 @@ const lossesMax = 5;
 
 export function acquire(acquisition: Acquisition): Promise<Acquired | Refused> {
   const { pool, request, random, lookFirst = false, signal } = acquisition;
-  return turnsOf(pool).run(ownerKey(request.owner), signal, async () => {
-    if (acquisition.terms?.early === true && request.want?.kind === "given")
-      endRest(pool, request.want.address, request.owner);
+  const { owner } = request;
+  return turnsOf(pool).run(ownerKey(owner), signal, async () => {
+    if (acquisition.terms?.early === true && request.want?.kind === "given") endRest(pool, request.want.address, owner);
     if (lookFirst) {
-      const hold = await findEarlier(acquisition, pool.addressOf(request.owner));
-      if (hold !== undefined) pool.learn(hold.address, asAsker(hold.owner, request.owner));
+      const hold = await findEarlier(acquisition, pool.addressOf(owner));
+      // A record without a UID is this owner's (`succeeds`): the picture knows it under the owner that asks.
+      if (hold !== undefined) pool.learn(hold.address, succeeds(owner, hold.owner) ? owner : hold.owner);
     }
+    const { kind = "any" } = request.want ?? {};
+    const isChoosing = kind === "any" || kind === "preferred";
     let conflicts = 0;
     while (conflicts < triesMax) {
       const decision = decide(pool, request, random);
@@ -77,15 +80,14 @@ export function acquire(acquisition: Acquisition): Promise<Acquired | Refused> {
         }
         conflicts += 1;
         if (conflicts === triesMax) break;
-        if (mayHaveAnother(request)) await acquisition.lookAgain?.();
+        if (isChoosing) await acquisition.lookAgain?.();
       }
     }
-    return crowded(pool, conflicts);
+    const message =
+      `${triesMax} addresses of ${pool.definition.prefix} in a row were taken by others first: ` +
+      "the picture of the pool is old. Try again.";
+    return { kind: "refusal", conflicts, code: "exhausted", message, trace: () => [] };
   });
-}
-
-function mayHaveAnother({ want }: Request): boolean {
-  return want === undefined || want.kind === "any" || want.kind === "preferred";
 }
 
 function endRest(pool: Pool, address: Address, owner: Owner): void {
@@ -115,11 +117,8 @@ function asTriedBefore(pool: Pool, { address, early }: Candidate): Candidate {
 }
 
 /** Writes the hold of one candidate, and lets the picture follow what the ledger says. */
-async function commit(
-  acquisition: Acquisition,
-  { address, early }: Candidate,
-  note: HoldNote | undefined,
-): Promise<TakeOutcome> {
+async function commit(acquisition: Acquisition, candidate: Candidate, note?: HoldNote): Promise<TakeOutcome> {
+  const { address, early } = candidate;
   const { domain, pool, request, signal } = acquisition;
   signal?.throwIfAborted();
   const before = pool.stateOf(address);
@@ -129,7 +128,7 @@ async function commit(
   /** Other calls may have learnt better while the hold was being written. */
   const marked = () => pool.ownerAt(address) === mark;
   try {
-    const result = await takeSurely(acquisition, { address, early }, note);
+    const result = await takeSurely(acquisition, candidate, note);
     if (marked()) pool.forget(address);
     if (result.outcome === "cooling") {
       pool.cool({ address, untilMs: result.untilMs, lastOwner: result.lastOwner });
@@ -142,13 +141,8 @@ async function commit(
     // Certainly not written: as before. Otherwise it may be, now or soon, and the mark stays: this owner's next request
     // tries the same address again, and its release takes the mark away.
     if (error.code === "unavailable" && marked()) restore(pool, address, before);
-    throw new LedgerError(
-      error.code,
-      `${describeOwner(request.owner)} got no address in ${describeDomain(domain)}: ${error.message}`,
-      {
-        cause: error,
-      },
-    );
+    const words = `${describeOwner(request.owner)} got no address in ${describeDomain(domain)}: ${error.message}`;
+    throw new LedgerError(error.code, words, { cause: error });
   }
 }
 
@@ -168,43 +162,29 @@ function restore(pool: Pool, address: Address, before: AddressState): void {
  * answer: the hold may lack what a ledger writes beside it, or carry an older container, whose late release would free
  * the address under the new one. Only a take arbitrates.
  */
-async function takeSurely(
-  acquisition: Acquisition,
-  candidate: Candidate,
-  note: HoldNote | undefined,
-): Promise<TakeOutcome> {
+async function takeSurely(acquisition: Acquisition, candidate: Candidate, note?: HoldNote): Promise<TakeOutcome> {
   const { ledger, domain, request, terms, signal } = acquisition;
-  const options = signal === undefined ? {} : { signal };
   const early = candidate.early || terms?.early === true;
   let { address } = candidate;
   for (let losses = 0; ;) {
     try {
-      if (losses > 0) {
-        const hold = await findEarlier(acquisition, address);
-        address = hold?.address ?? address;
-      }
-      const kept = note === undefined ? {} : { note };
+      if (losses > 0) address = (await findEarlier(acquisition, address))?.address ?? address;
       acquisition.mayTake?.();
-      const outcome = await ledger.take({ domain, address, owner: request.owner, ...terms, early, ...kept }, options);
+      const hold = { domain, address, owner: request.owner, ...terms, early, ...(note && { note }) };
+      const outcome = await ledger.take(hold, { ...(signal && { signal }) });
       acquisition.onOutcome?.(outcome, address);
       return outcome;
     } catch (error) {
       if (!(error instanceof LedgerError)) throw error;
-      if (error.code !== "outcome-unknown") throw losses === 0 ? error : unknownAfter(error);
+      if (error.code !== "outcome-unknown") {
+        if (losses === 0) throw error;
+        // This failure was certainly not carried out; an earlier try, whose reply was lost, may have been.
+        throw new LedgerError("outcome-unknown", `a reply was lost, and then: ${error.message}`, { cause: error });
+      }
       losses += 1;
       if (losses === lossesMax) throw error;
     }
   }
-}
-
-/** A record without a UID is this owner's (`succeeds`): the picture knows it under the owner that asks. */
-function asAsker(recorded: Owner, asking: Owner): Owner {
-  return succeeds(asking, recorded) ? asking : recorded;
-}
-
-/** This failure was certainly not carried out; an earlier try, whose reply was lost, may have been. */
-function unknownAfter(error: LedgerError): LedgerError {
-  return new LedgerError("outcome-unknown", `a reply was lost, and then: ${error.message}`, { cause: error });
 }
 
 /**
@@ -226,16 +206,4 @@ async function findEarlier(
 function* chain(first: Candidate, rest: Iterable<Candidate>): IterableIterator<Candidate> {
   yield first;
   yield* rest;
-}
-
-function crowded(pool: Pool, conflicts: number): Refused {
-  return {
-    kind: "refusal",
-    conflicts,
-    code: "exhausted",
-    message:
-      `${triesMax} addresses of ${pool.definition.prefix} in a row were taken by others first: ` +
-      "the picture of the pool is old. Try again.",
-    trace: () => [],
-  };
 }

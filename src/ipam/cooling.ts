@@ -51,7 +51,7 @@ export class CoolingQueue {
       at = parent;
     }
     // Stale entries leave when they reach the top; many early retakes must not pile up below it.
-    if (heap.length > 64 && heap.length > 2 * this.#current.size) this.#rebuild();
+    if (heap.length > 64 && heap.length > 2 * this.#current.size) this.#heap = this.#sorted();
   }
 
   delete(key: AddressKey): void {
@@ -107,11 +107,7 @@ export class CoolingQueue {
     }
   }
 
-  /** An array sorted by untilMs is a heap. */
-  #rebuild(): void {
-    this.#heap = this.#sorted();
-  }
-
+  /** By untilMs: a heap, too. */
   #sorted(): Entry[] {
     return [...this.#current.values()].sort((a, b) => a.untilMs - b.untilMs);
   }

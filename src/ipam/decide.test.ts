@@ -113,10 +113,9 @@ describe("asking for any address", () => {
     for (const owner of others) expect(brief(decide(story.pool, { owner }, () => 0))).toBe("10.0.0.2");
   });
 
-  it("refuses with the reason where the prefix is too small", () => {
-    expect(new Story("10.0.0.0/31", { tiny: "refuse" }).ask("a")).toBe("too-small");
+  it("hands out of the smallest prefixes, too", () => {
     expect(new Story("10.0.0.0/31").take("a")).toBe("10.0.0.0");
-    expect(new Story("fd00::/127", { l3: true, tiny: "refuse" }).take("a")).toBe("fd00::");
+    expect(new Story("fd00::/127", { l3: true }).take("a")).toBe("fd00::");
   });
 
   it("crosses carries and reaches the ends of both spaces", () => {
@@ -218,6 +217,18 @@ describe("cooling down", () => {
     expect(story.take("y")).toBe("10.0.0.2 early");
     expect(story.take("e")).toBe("10.0.0.5"); // its own comes back, not early
     expect(story.take("z")).toBe("exhausted");
+  });
+
+  it("gives nothing early to who asks for late ones only; its own comes back all the same", () => {
+    const story = new Story("10.0.0.0/30", { cooldownMs: 30_000 });
+    for (const name of ["a", "b"]) story.take(name);
+    story.free("a");
+    const lateOnly = (name: string) => decide(story.pool, { owner: pod(name), lateOnly: true }, () => 0);
+    expect(lateOnly("x")).toMatchObject({ kind: "refusal", code: "exhausted" });
+    expect(lateOnly("x")).toHaveProperty("message", expect.stringContaining("1 at rest after a release"));
+    expect(further(lateOnly("a"))).toEqual(["10.0.0.1"]);
+    story.nowMs += 30_000;
+    expect(lateOnly("x")).toMatchObject({ kind: "grant", early: false });
   });
 
   it("never gives an excluded or reserved address early", () => {

@@ -6,7 +6,7 @@ import { formatInterval } from "../net/interval.ts";
 import { describeOwner, type Owner } from "./owner.ts";
 import type { Pool } from "./pool.ts";
 import type { Candidate, Decision, Grant, Refusal, RefusalCode, Request, Strategy, Want } from "./request.ts";
-import { firstOffer, offerAfter } from "./strategy.ts";
+import { firstOffer, offerAfter, type Offering } from "./strategy.ts";
 import { formatTime, traceListed, tracePassedOver } from "./trace.ts";
 
 const lowest: Strategy = { kind: "lowest" };
@@ -16,10 +16,9 @@ export function decide(pool: Pool, request: Request, random: Random): Decision {
   const want = request.want ?? any;
   const has = pool.addressOf(request.owner);
   if (has !== undefined) return alreadyHas(pool, request, want, has);
-  if (pool.usable === undefined) return tooSmall(pool);
   switch (want.kind) {
     case "given":
-      return decideGiven(pool, want.address, request.owner);
+      return whyNot(pool, want.address, request.owner) ?? grant(want.address, "given");
     case "oneOf":
       return decideListed(pool, want.addresses, request.owner);
     case "preferred":
@@ -38,10 +37,6 @@ function alreadyHas(pool: Pool, { owner }: Request, want: Want, address: Address
     `${describeOwner(owner)} has ${address} in ${pool.definition.prefix} and asks for ${wished}: release ${address} first.`,
     () => traceListed(pool, [address]),
   );
-}
-
-function decideGiven(pool: Pool, address: Address, owner: Owner): Decision {
-  return whyNot(pool, address, owner) ?? grant(address, "given");
 }
 
 function decideListed(pool: Pool, addresses: readonly Address[], owner: Owner): Decision {
@@ -72,53 +67,47 @@ function decideListed(pool: Pool, addresses: readonly Address[], owner: Owner): 
 
 function decideAny(pool: Pool, request: Request, want: Want, random: Random): Decision {
   const { owner, strategy = lowest } = request;
+  const offering = { pool, owner, strategy, random };
   const preferred = want.kind === "preferred" ? want.address : undefined;
-  const first = firstCandidate(pool, owner, strategy, preferred, random);
+  const mayBeEarly = request.lateOnly !== true;
+  const first = firstCandidate(offering, preferred, mayBeEarly);
   if (first === undefined) return exhausted(pool);
   const { address, early, why } = first;
   const trace = (limit?: number) => [
     ...(preferred === undefined || why === "preferred" ? [] : traceListed(pool, [preferred])),
     ...tracePassedOver(pool, address, choiceOf(why, strategy), limit),
   ];
-  const further = () => furtherCandidates(pool, owner, strategy, address, random);
+  const further = () => furtherCandidates(offering, address, mayBeEarly);
   return grant(address, why, { early, further, trace });
-}
-
-interface Reasoned extends Candidate {
-  readonly why: Grant["why"];
 }
 
 /** The preferred one, else this owner's last, else a free one by the strategy, else the one that cooled longest. */
 function firstCandidate(
-  pool: Pool,
-  owner: Owner,
-  strategy: Strategy,
+  offering: Offering,
   preferred: Address | undefined,
-  random: Random,
-): Reasoned | undefined {
+  mayBeEarly: boolean,
+): Pick<Grant, "address" | "early" | "why"> | undefined {
+  const { pool, owner, strategy } = offering;
   if (preferred !== undefined && whyNot(pool, preferred, owner) === undefined) {
     return { address: preferred, early: false, why: "preferred" };
   }
   const earlier = pool.returningTo(owner);
   if (earlier !== undefined) return { address: earlier, early: false, why: "returning" };
-  const free = firstOffer(pool, strategy, owner, random);
+  const free = firstOffer(offering);
   if (free !== undefined) return { address: free, early: false, why: strategy.kind };
+  if (!mayBeEarly) return undefined;
   for (const { address } of pool.coolingInOrder()) return { address, early: true, why: strategy.kind };
   return undefined;
 }
 
 /** The same order again without what was offered; a preferred one that was not to be had stays out. */
-function* furtherCandidates(
-  pool: Pool,
-  owner: Owner,
-  strategy: Strategy,
-  first: Address,
-  random: Random,
-): IterableIterator<Candidate> {
-  const earlier = pool.returningTo(owner);
+function* furtherCandidates(offering: Offering, first: Address, mayBeEarly: boolean): IterableIterator<Candidate> {
+  const { pool } = offering;
+  const earlier = pool.returningTo(offering.owner);
   const returns = earlier !== undefined && !equal(earlier, first);
   if (returns) yield { address: earlier, early: false };
-  for (const address of offerAfter(first, pool, strategy, owner, random)) yield { address, early: false };
+  for (const address of offerAfter(first, offering)) yield { address, early: false };
+  if (!mayBeEarly) return;
   for (const { address } of pool.coolingInOrder()) {
     if (!equal(address, first) && !(returns && equal(address, earlier))) yield { address, early: true };
   }
@@ -157,7 +146,7 @@ function whyNot(pool: Pool, address: Address, owner: Owner): Refusal | undefined
       );
     }
     case "outside": {
-      const usable = formatInterval(pool.usable!);
+      const usable = formatInterval(pool.usable);
       return no(
         "not-in-range",
         `${address} is not among the usable addresses of ${where}, ${usable}: ask for one of those.`,
@@ -166,20 +155,12 @@ function whyNot(pool: Pool, address: Address, owner: Owner): Refusal | undefined
   }
 }
 
-function tooSmall(pool: Pool): Refusal {
-  const { prefix } = pool.definition;
-  return refuse(
-    "too-small",
-    `${prefix} is too small: without its first and last address nothing is left. Use a larger prefix, or enable_l3.`,
-    () => [],
-  );
-}
-
 function exhausted(pool: Pool): Refusal {
-  const { usable, allocated, withheld } = pool.counts();
+  const { usable, allocated, withheld, quarantined } = pool.counts();
+  const resting = quarantined > 0 ? `, ${quarantined} at rest after a release` : "";
   return refuse(
     "exhausted",
-    `${pool.definition.prefix} has no free address: of ${usable} usable, ${allocated} held, ${withheld} excluded or reserved. ` +
+    `${pool.definition.prefix} has no free address: of ${usable} usable, ${allocated} held, ${withheld} excluded or reserved${resting}. ` +
       "Release some, widen the range, or exclude less.",
     (limit) => tracePassedOver(pool, undefined, "", limit),
   );

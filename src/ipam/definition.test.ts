@@ -20,8 +20,7 @@ function definition(
 }
 
 function usable(...args: Parameters<typeof definition>): string {
-  const interval = usableOf(definition(...args));
-  return interval === undefined ? "too small" : formatInterval(interval);
+  return formatInterval(usableOf(definition(...args)));
 }
 
 function codeOf(run: () => unknown): string {
@@ -40,18 +39,14 @@ describe("usable addresses", () => {
     ["10.0.0.0/30", {}, "10.0.0.1-10.0.0.2"],
     ["10.0.0.0/31", {}, "10.0.0.0-10.0.0.1"],
     ["10.0.0.0/32", {}, "10.0.0.0"],
-    ["10.0.0.0/31", { tiny: "refuse" }, "too small"],
-    ["10.0.0.0/32", { tiny: "refuse" }, "too small"],
-    ["10.0.0.0/30", { tiny: "refuse" }, "10.0.0.1-10.0.0.2"],
     ["10.0.0.0/24", { l3: true }, "10.0.0.0-10.0.0.255"],
-    ["10.0.0.0/31", { l3: true, tiny: "refuse" }, "10.0.0.0-10.0.0.1"],
+    ["10.0.0.0/31", { l3: true }, "10.0.0.0-10.0.0.1"],
     ["0.0.0.0/0", {}, "0.0.0.1-255.255.255.254"],
     ["0.0.0.0/0", { l3: true }, "0.0.0.0-255.255.255.255"],
     ["fd00::/64", {}, "fd00::1-fd00::ffff:ffff:ffff:fffe"],
     ["fd00::/126", {}, "fd00::1-fd00::2"],
     ["fd00::/127", {}, "fd00::-fd00::1"],
     ["fd00::/128", {}, "fd00::"],
-    ["fd00::/127", { tiny: "refuse" }, "too small"],
     ["::/0", { l3: true }, "::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
     // Addresses that end in .0 or .255 inside a larger network are like any other, as in whereabouts.
     ["10.0.0.0/16", { start: "10.0.1.0", end: "10.0.1.255" }, "10.0.1.0-10.0.1.255"],

@@ -24,8 +24,6 @@ export interface PoolDefinition {
   readonly gateway?: Address;
   /** `enable_l3`: no broadcast domain, so the first and the last address of the prefix are addresses like any other. */
   readonly l3?: boolean;
-  /** /31, /32, /127 and /128: `use` all addresses (RFC 3021, RFC 6164; default), or `refuse`, as whereabouts does. */
-  readonly tiny?: "use" | "refuse";
   /** How long a released address cools before another owner gets it. Default 30 s; 0 is whereabouts' behaviour. */
   readonly cooldownMs?: number;
 }
@@ -36,10 +34,9 @@ export type DefinitionErrorCode = "start-outside" | "end-outside" | "backwards" 
 
 export class DefinitionError extends CodedError<DefinitionErrorCode> {}
 
-/** All between the ends that may be handed out, before excludes and reservations; undefined: too small a prefix. */
-export function usableOf(definition: PoolDefinition): Interval | undefined {
+/** All between the ends that may be handed out, before excludes and reservations. */
+export function usableOf(definition: PoolDefinition): Interval {
   const whole = hostsOf(definition);
-  if (whole === undefined) return undefined;
   const lenient = definition.outside === "ignore";
   const { start, end } = definition;
   const startFits = start !== undefined && includes(whole, start);
@@ -83,11 +80,9 @@ export function cooldownOf({ cooldownMs = defaultCooldownMs, prefix }: PoolDefin
   );
 }
 
-function hostsOf({ prefix, l3 = false, tiny = "use" }: PoolDefinition): Interval | undefined {
-  const { first, last } = prefix;
-  if (l3) return { first, last };
-  if (prefix.hostBits >= 2) return { first: next(first)!, last: previous(last)! };
-  return tiny === "use" ? { first, last } : undefined;
+/** Of /31, /32, /127 and /128 every address is one like any other (RFC 3021, RFC 6164). */
+function hostsOf({ prefix: { first, last, hostBits }, l3 = false }: PoolDefinition): Interval {
+  return l3 || hostBits < 2 ? { first, last } : { first: next(first)!, last: previous(last)! };
 }
 
 function outsideMessage(which: "start" | "end", address: Address, { prefix }: PoolDefinition, whole: Interval): string {

@@ -90,13 +90,9 @@ export function stableName(owner: Owner): string {
 export function describeOwner(owner: Owner): string {
   const port = portOf(owner);
   // A runtime without pods (podman) names a container alone.
-  const who =
-    owner.namespace === "" ? `container ${owner.name}` : `${kindText(owner)} ${owner.namespace}/${owner.name}`;
+  const kind = owner.kind === "nic" ? "VM" : owner.kind;
+  const who = owner.namespace === "" ? `container ${owner.name}` : `${kind} ${owner.namespace}/${owner.name}`;
   return `${who}${port === "" ? "" : ` (${port})`}`;
-}
-
-function kindText({ kind }: Owner): string {
-  return kind === "nic" ? "VM" : kind;
 }
 
 /** Injective: the kernel refuses an interface name with a ":". */

@@ -178,7 +178,7 @@ class Pair {
       { prefix: parseCidr(layout.prefix).prefix, excludes, cooldownMs, ...layout.more },
       () => this.clock.nowMs,
     );
-    const { first, last } = this.pool.usable!;
+    const { first, last } = this.pool.usable;
     const addresses: Address[] = [];
     for (let at: Address | undefined = first; at !== undefined; at = plus(at, 1)) {
       addresses.push(at);

@@ -36,15 +36,14 @@ export interface PoolCounts {
 
 export class Pool {
   readonly definition: PoolDefinition;
-  /** Undefined where the prefix is too small to hand anything out. */
-  readonly usable: Interval | undefined;
+  readonly usable: Interval;
   readonly excluded: IntervalSet;
   readonly reservations: readonly Reservation[];
   readonly #reserved: IntervalSet;
   readonly #now: () => number;
   readonly #cooldownMs: number;
-  /** Every usable address that is not free. Undefined together with `usable`. */
-  #taken: Occupancy | undefined;
+  /** Every usable address that is not free. */
+  #taken: Occupancy;
   readonly #held = new AllocationTable();
   readonly #cooling = new CoolingQueue();
   /** Taken, says a hint; it does not say by whom. */
@@ -74,8 +73,11 @@ export class Pool {
     if (owner !== undefined) return { state: "allocated", owner };
     const cooling = this.#cooling.get(this.#keyOf(address));
     if (cooling !== undefined) return { state: "quarantined", untilMs: cooling.untilMs, lastOwner: cooling.lastOwner };
-    if (this.usable === undefined || !includes(this.usable, address)) return { state: "outside" };
-    if (this.#reserved.has(address)) return { state: "reserved", reason: this.#reasonFor(address) };
+    if (!includes(this.usable, address)) return { state: "outside" };
+    if (this.#reserved.has(address)) {
+      const reservation = this.reservations.find(({ interval }) => includes(interval, address));
+      return { state: "reserved", reason: reservation?.reason ?? "reserved" };
+    }
     if (this.excluded.has(address)) return { state: "excluded" };
     if (this.#supposed.has(address)) return { state: "reserved", reason: "taken, as the free map says" };
     return { state: "free" };
@@ -96,7 +98,7 @@ export class Pool {
   /** The lowest free address at or above `from`. */
   nextFree(from: Address): Address | undefined {
     this.#settle();
-    return this.#taken?.nextFree(from);
+    return this.#taken.nextFree(from);
   }
 
   /** The address that this owner released last and may have back at once, before it has cooled for others. */
@@ -121,11 +123,10 @@ export class Pool {
 
   counts(): PoolCounts {
     this.#settle();
-    this.#withheldCount ??=
-      this.usable === undefined ? 0n : common([this.usable], union(this.excluded, this.#reserved)).size;
+    this.#withheldCount ??= common([this.usable], union(this.excluded, this.#reserved)).size;
     return {
-      usable: this.usable === undefined ? 0n : sizeOf(this.usable),
-      free: this.#taken?.free() ?? 0n,
+      usable: sizeOf(this.usable),
+      free: this.#taken.free(),
       allocated: this.#held.size,
       quarantined: this.#cooling.count,
       withheld: this.#withheldCount,
@@ -141,7 +142,7 @@ export class Pool {
     const conflict = this.#held.put(address, owner);
     if (conflict !== undefined) throw contradiction(address, owner, conflict);
     if (this.#cooling.count > 0) this.#cooling.delete(this.#keyOf(address));
-    this.#taken?.add(address);
+    this.#taken.add(address);
     if (this.#supposed.count > 0) this.#supposed.delete({ first: address, last: address });
     if (this.#held.size > held) this.#lastTaken = address;
   }
@@ -165,7 +166,7 @@ export class Pool {
 
   /** Replaces the hint of taken addresses, without owners: not offered. A later record of an address counts more. */
   suppose(taken: Iterable<Interval>): void {
-    this.#supposed = this.usable === undefined ? new IntervalSet() : common([this.usable], IntervalSet.of(taken));
+    this.#supposed = common([this.usable], IntervalSet.of(taken));
     this.#taken = this.#occupancy();
   }
 
@@ -190,12 +191,11 @@ export class Pool {
     // Written so that NaN counts as over: it never would be.
     if (this.#held.ownerAt(cooling.address) !== undefined || !(cooling.untilMs > this.#now())) return;
     this.#cooling.add(key, cooling);
-    this.#taken?.add(cooling.address);
+    this.#taken.add(cooling.address);
   }
 
   /** From what is known of each address. */
-  #occupancy(): Occupancy | undefined {
-    if (this.usable === undefined) return undefined;
+  #occupancy(): Occupancy {
     const taken = occupancyOf(this.usable);
     for (const set of [this.excluded, this.#reserved, this.#supposed]) for (const each of set) taken.addAll(each);
     for (const { address } of this.#held.values()) taken.add(address);
@@ -211,7 +211,7 @@ export class Pool {
   }
 
   #freeAgain(address: Address): void {
-    if (!this.#withheld(address)) this.#taken?.delete(address);
+    if (!this.#withheld(address)) this.#taken.delete(address);
   }
 
   #withheld(address: Address): boolean {
@@ -219,11 +219,7 @@ export class Pool {
   }
 
   #mayBeGiven(address: Address): boolean {
-    return this.usable !== undefined && includes(this.usable, address) && !this.#withheld(address);
-  }
-
-  #reasonFor(address: Address): string {
-    return this.reservations.find(({ interval }) => includes(interval, address))?.reason ?? "reserved";
+    return includes(this.usable, address) && !this.#withheld(address);
   }
 
   /** The offset inside the prefix if it is a safe number (always, in IPv4); else, and below the prefix, the text. */

@@ -44,6 +44,8 @@ export interface Request {
   readonly want?: Want;
   /** Default: lowest. */
   readonly strategy?: Strategy;
+  /** Nothing that still cools is given, however full the pool: somebody may use it by a lease. Default: it is, last. */
+  readonly lateOnly?: boolean;
 }
 
 export interface Candidate {
@@ -69,7 +71,6 @@ export type RefusalCode =
   | "reserved"
   | "held-by-another"
   | "cooling-down"
-  | "too-small"
   /** The owner has an address here, and it is not the one it asks for now. */
   | "owner-has-another";
 

@@ -49,8 +49,9 @@ it.each([
         pool.take(parseAddress(addressOf(host)), { ...owner, uid: `u${host}` });
       }
       const free = Array.from({ length: 62 }, (_, index) => index + 1).filter((host) => !taken.includes(host));
-      const first = firstOffer(pool, strategy, owner, () => 0);
-      const all = first === undefined ? [] : [first, ...offerAfter(first, pool, strategy, owner, () => 0)];
+      const offering = { pool, strategy, owner, random: () => 0 };
+      const first = firstOffer(offering);
+      const all = first === undefined ? [] : [first, ...offerAfter(first, offering)];
       expect(all.map(String)).toEqual(slowly(free, strategy).map((host) => String(parseAddress(addressOf(host)))));
     }),
   );

@@ -8,10 +8,17 @@ import type { Pool } from "./pool.ts";
 import type { Spread, Strategy } from "./request.ts";
 import { hashText, hashWord } from "./slot-index.ts";
 
+/** Of which pool, in which order, and for whom. */
+export interface Offering {
+  readonly pool: Pool;
+  readonly strategy: Strategy;
+  readonly owner: Owner;
+  readonly random: Random;
+}
+
 /** The first of `offer`, without the cost of a sequence: most requests need no second. */
-export function firstOffer(pool: Pool, strategy: Strategy, owner: Owner, random: Random): Address | undefined {
+export function firstOffer({ pool, strategy, owner, random }: Offering): Address | undefined {
   const { usable } = pool;
-  if (usable === undefined) return undefined;
   switch (strategy.kind) {
     case "lowest":
       return pool.nextFree(usable.first);
@@ -22,36 +29,23 @@ export function firstOffer(pool: Pool, strategy: Strategy, owner: Owner, random:
     case "random":
       return pool.nextFree(drawFrom(usable, random)) ?? pool.nextFree(usable.first);
     case "spread":
-      return lowestOfStripes(pool, usable, strategy, new Offered(), 0);
+      return lowestOfStripes(pool, strategy, new Offered(), 0);
   }
 }
 
 /** Further addresses after `first`, which was offered already. */
-export function* offerAfter(
-  first: Address,
-  pool: Pool,
-  strategy: Strategy,
-  owner: Owner,
-  random: Random,
-): IterableIterator<Address> {
-  const { usable } = pool;
-  if (usable === undefined) return;
+export function offerAfter(first: Address, { pool, strategy, owner, random }: Offering): Iterable<Address> {
   switch (strategy.kind) {
     case "lowest":
-      yield* without(first, upwards(pool, first));
-      return;
+      return without(first, upwards(pool, first));
     case "next":
-      yield* without(first, roundFrom(pool, usable, first));
-      return;
+      return without(first, roundFrom(pool, first));
     case "sticky":
-      yield* without(first, roundFrom(pool, usable, stickyStart(usable, owner)));
-      return;
+      return without(first, roundFrom(pool, stickyStart(pool.usable, owner)));
     case "random":
-      yield* randomly(first, pool, usable, random);
-      return;
+      return randomly(first, pool, random);
     case "spread":
-      yield* spread(first, pool, usable, strategy);
-      return;
+      return spread(first, pool, strategy);
   }
 }
 
@@ -64,9 +58,9 @@ function* upwards(pool: Pool, from: Address): IterableIterator<Address> {
 }
 
 /** From `from` to the end, then from the start to it. */
-function* roundFrom(pool: Pool, usable: Interval, from: Address): IterableIterator<Address> {
+function* roundFrom(pool: Pool, from: Address): IterableIterator<Address> {
   yield* upwards(pool, from);
-  for (const at of upwards(pool, usable.first)) {
+  for (const at of upwards(pool, pool.usable.first)) {
     if (compare(at, from) >= 0) return;
     yield at;
   }
@@ -78,7 +72,8 @@ function* roundFrom(pool: Pool, usable: Interval, from: Address): IterableIterat
  */
 const draws = 64;
 
-function* randomly(first: Address, pool: Pool, usable: Interval, random: Random): IterableIterator<Address> {
+function* randomly(first: Address, pool: Pool, random: Random): IterableIterator<Address> {
+  const { usable } = pool;
   const offered = new Offered(first);
   for (let i = 0; i < draws; i++) {
     const at = pool.nextFree(drawFrom(usable, random)) ?? pool.nextFree(usable.first);
@@ -97,10 +92,10 @@ function stripesOf({ stripes }: Spread): number {
 }
 
 /** The strategy is read anew for every candidate: after a conflict its writer may have gone on to other stripes. */
-function* spread(first: Address, pool: Pool, usable: Interval, strategy: Spread): IterableIterator<Address> {
+function* spread(first: Address, pool: Pool, strategy: Spread): IterableIterator<Address> {
   const offered = new Offered(first);
   for (let turn = 1; ; turn++) {
-    const at = lowestOfStripes(pool, usable, strategy, offered, turn);
+    const at = lowestOfStripes(pool, strategy, offered, turn);
     if (at === undefined) return;
     offered.add(at);
     yield at;
@@ -108,31 +103,20 @@ function* spread(first: Address, pool: Pool, usable: Interval, strategy: Spread)
 }
 
 /** The lowest free address of the first stripe, from the `turn`-th on, that has one which was not offered yet. */
-function lowestOfStripes(
-  pool: Pool,
-  usable: Interval,
-  strategy: Spread,
-  offered: Offered,
-  turn: number,
-): Address | undefined {
+function lowestOfStripes(pool: Pool, strategy: Spread, offered: Offered, turn: number): Address | undefined {
   const { first, step } = strategy;
   const stripes = stripesOf(strategy);
   for (let visited = 0; visited < stripes; visited++) {
     const stripe = (first + Math.imul(turn + visited, step | 1)) & (stripes - 1);
-    const at = lowestOf(pool, usable, { stripe, stripes }, offered);
+    const at = lowestOf(pool, stripe, stripes, offered);
     if (at !== undefined) return at;
   }
   return undefined;
 }
 
 /** Goes from one free address to the next of the stripe at or above it: taken runs are passed over as a whole. */
-function lowestOf(
-  pool: Pool,
-  usable: Interval,
-  { stripe, stripes }: { readonly stripe: number; readonly stripes: number },
-  offered: Offered,
-): Address | undefined {
-  for (let at = pool.nextFree(usable.first); at !== undefined;) {
+function lowestOf(pool: Pool, stripe: number, stripes: number, offered: Offered): Address | undefined {
+  for (let at = pool.nextFree(pool.usable.first); at !== undefined;) {
     const ahead = (stripe - lowWord(at)) & (stripes - 1);
     if (ahead === 0 && !offered.has(at)) return at;
     const further = plus(at, ahead === 0 ? stripes : ahead);

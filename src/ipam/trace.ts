@@ -26,8 +26,8 @@ export function tracePassedOver(
 ): TraceLine[] {
   const lines: TraceLine[] = [];
   const { usable } = pool;
-  let at: Address | undefined = usable?.first;
-  while (at !== undefined && includes(usable!, at)) {
+  let at: Address | undefined = usable.first;
+  while (at !== undefined && includes(usable, at)) {
     if (granted !== undefined && equal(at, granted)) break;
     if (lines.length >= limit) return [...lines, { state: "more", text: `and so on from ${at}` }];
     const line = lineFor(pool, at);
@@ -76,7 +76,7 @@ function lineFor(pool: Pool, address: Address): TraceLine {
 
 /** From the address to the end of the run, inside the pool. Held addresses in it are passed over with it. */
 function cut(pool: Pool, from: Address, run: Interval | undefined): Interval {
-  const end = run === undefined || compare(run.last, pool.usable!.last) > 0 ? pool.usable!.last : run.last;
+  const end = run === undefined || compare(run.last, pool.usable.last) > 0 ? pool.usable.last : run.last;
   return { first: from, last: end };
 }
 

@@ -30,7 +30,7 @@ export class Turns {
 
 const turns = new WeakMap<Pool, Turns>();
 
-/** By the keys of owners. Every change of an owner's holds goes through here: acquire; release and the pool's part. */
+/** By the keys of owners. */
 export function turnsOf(pool: Pool): Turns {
   const own = turns.get(pool) ?? new Turns();
   turns.set(pool, own);

@@ -70,7 +70,6 @@ describe("lowest free", () => {
             ...(start === undefined ? {} : { start: fromBigInt(prefix.family, start) }),
             ...(end === undefined ? {} : { end: fromBigInt(prefix.family, end) }),
             outside: "ignore",
-            tiny: "refuse",
             excludes: excludes.map(intervalOf),
             cooldownMs: 0,
           },

@@ -1,5 +1,6 @@
 // MAC addresses (EUI-48), as text in any of the three usual forms, kept as the canonical one.
 import { NetError } from "./error.ts";
+import { orNone } from "./or-none.ts";
 
 /** Six lower-case hexadecimal pairs with colons: `02:00:0a:00:00:07`. */
 export type Mac = string & { readonly brand: "Mac" };
@@ -13,6 +14,11 @@ export function parseMac(text: string): Mac {
     throw new NetError("bad-mac", words);
   }
   return withColons(lower.replaceAll(/[^0-9a-f]/g, ""));
+}
+
+/** Undefined: it is none. */
+export function tryMac(text: string): Mac | undefined {
+  return orNone(() => parseMac(text));
 }
 
 export function macFromBytes(bytes: Uint8Array): Mac {

@@ -2,6 +2,7 @@
 // commands work with: put together once, in daemon.ts.
 import type { Socket } from "node:net";
 
+import type { AttachmentInvocation } from "../cni/invocation.ts";
 import type { IsolationRule } from "../cni/selection.ts";
 import type { Recent } from "../kube/cache/recent.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -11,10 +12,14 @@ import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";
 import type { Quota } from "./add/quota.ts";
 import type { TakeParts } from "./add/take.ts";
-import type { ClaimContext } from "./claims/context.ts";
 import type { FenceFacts } from "./claims/fence/fence-facts.ts";
 import type { FenceOptions } from "./claims/fence/fence.ts";
+import type { ClaimHolds } from "./claims/hold/claim-holds.ts";
+import type { StatusWriter } from "./claims/hold/status-writer.ts";
+import type { userReader } from "./claims/hold/users.ts";
+import type { claimSearch } from "./claims/resolve/find-claim.ts";
 import type { HoldIndex } from "./holds/hold-index.ts";
+import type { Reassert } from "./holds/reassert.ts";
 import type { Sandboxes, SandboxesOptions } from "./holds/sandboxes.ts";
 import type { History } from "./holds/server-history.ts";
 import type { ProbeAnswer, ProbeRequest } from "./kernel/probe.ts";
@@ -24,9 +29,9 @@ import type { Intents } from "./release/intents.ts";
 import type { Releases } from "./release/release.ts";
 import type { Spool } from "./release/spool.ts";
 import type { Attachments } from "./request/attachment.ts";
-import type { Configs } from "./request/configurations.ts";
+import type { LoadConfig } from "./request/configurations.ts";
 import type { Disk } from "./request/flat-file.ts";
-import type { Pods } from "./request/pods.ts";
+import type { FindPod } from "./request/pods.ts";
 import type { SliceFacade } from "./slices/slice-facade.ts";
 
 export type Probe = (request: ProbeRequest) => Promise<ProbeAnswer>;
@@ -65,20 +70,26 @@ export interface DaemonOptions {
   readonly onListen?: () => void;
 }
 
-export interface DaemonContext
-  extends
-    Pick<DaemonOptions, "clock" | "cooldownMs" | "isolation" | "probe" | "log">,
-    Pick<Readiness, "assertReady" | "assertKnown" | "obstacles">,
-    Pick<History, "assertSettled"> {
+/** Of a runtime, about one attachment. */
+export interface CniRequest {
+  readonly invocation: AttachmentInvocation;
+  /** Of the configuration. */
+  readonly text: string;
+  readonly signal: AbortSignal;
+}
+
+export interface DaemonContext extends Pick<DaemonOptions, "clock" | "cooldownMs" | "isolation" | "probe" | "log"> {
   /** Stands for the namespace of containers whose runtime has none. */
   readonly nodeName: string;
   readonly poolNamespace: string;
-  readonly configs: Configs;
-  readonly pods: Pods;
+  readonly loadConfig: LoadConfig;
+  readonly findPod: FindPod;
   readonly held: HoldIndex;
   readonly sliced: SliceFacade;
-  /** The ledger's hold now; undefined: nobody holds the address. */
-  readonly holdAt: FenceFacts["hold"];
+  readonly facts: Pick<FenceFacts, "hold">;
+  readonly history: Pick<History, "assertSettled">;
+  readonly readiness: Pick<Readiness, "assertReady" | "assertKnown" | "obstacles" | "mayRelease">;
+  readonly reassert: Pick<Reassert, "conflicts">;
   readonly attachments: Attachments;
   readonly intents: Intents;
   readonly sandboxes: Pick<Sandboxes, "identify" | "remember" | "forget">;
@@ -87,11 +98,15 @@ export interface DaemonContext
   readonly gone: Recent<true>;
   readonly sources: TakeParts;
   readonly releases: Releases;
-  readonly claims: ClaimContext;
+  readonly claims: {
+    readonly find: ReturnType<typeof claimSearch>;
+    readonly holds: ClaimHolds;
+    readonly usersIn: ReturnType<typeof userReader>;
+    readonly statuses: StatusWriter;
+    /** Empty, or in a sentence why no claim holds anything. */
+    readonly obstacle: () => string;
+  };
   readonly quota: Quota;
   readonly tell: Tell;
-  /** Whether this node's holds are known, and releases may be written: otherwise they are only recorded. */
-  readonly mayRelease: () => boolean;
-  readonly conflicts: () => number;
   readonly wake: () => void;
 }

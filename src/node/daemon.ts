@@ -3,6 +3,8 @@
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
+import { apiVersionOf } from "../api/kind.ts";
+import { ipPoolKind } from "../api/pools/ip-pool.ts";
 import { configMaps, pods } from "../cluster/resources.ts";
 import { stateName } from "../cluster/state.ts";
 import { defaultSpool } from "../cni/protocol/limits.ts";
@@ -15,39 +17,46 @@ import { Manager } from "../kube/process/manager.ts";
 import { Journal } from "../ledger/journal/journal.ts";
 import { ReservationLedger } from "../ledger/reservation/reservation-ledger.ts";
 import { Quota } from "./add/quota.ts";
+import { slicedAs } from "./add/range-source.ts";
 import { SharedSource } from "./add/shared-source.ts";
 import { SlicedSource } from "./add/sliced-source.ts";
-import { assembleClaims } from "./claims/context.ts";
 import { isClaimGone, podState, serverFacts } from "./claims/fence/fence-facts.ts";
 import { Fence } from "./claims/fence/fence.ts";
+import { ClaimHolds } from "./claims/hold/claim-holds.ts";
+import { StatusWriter } from "./claims/hold/status-writer.ts";
+import { userReader } from "./claims/hold/users.ts";
+import { claimSearch } from "./claims/resolve/find-claim.ts";
 import type { DaemonContext, DaemonOptions, Probe } from "./context.ts";
 import { HoldIndex } from "./holds/hold-index.ts";
 import { HoldLoader } from "./holds/hold-loader.ts";
 import { Reassert } from "./holds/reassert.ts";
-import { type ObjectName, Sandboxes } from "./holds/sandboxes.ts";
+import { type ObjectName, rememberMoved, Sandboxes } from "./holds/sandboxes.ts";
 import { History, probedKind } from "./holds/server-history.ts";
 import { namespaceId } from "./kernel/namespace.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Ledgers } from "./pools/ledgers.ts";
 import { PoolResolver } from "./pools/pool-resolver.ts";
+import { SlicedPools } from "./pools/sliced-pools.ts";
 import { notWaitedFor, Readiness } from "./readiness.ts";
 import { del } from "./release/delete.ts";
 import { Intents } from "./release/intents.ts";
-import { Releases } from "./release/release.ts";
+import { releasesOf } from "./release/release.ts";
 import { Replay } from "./release/replay.ts";
 import { Spool } from "./release/spool.ts";
 import { findLegacy } from "./release/whereabouts-holds.ts";
 import { Attachments } from "./request/attachment.ts";
-import { configsOf } from "./request/configurations.ts";
+import { configLoader } from "./request/configurations.ts";
 import { flatFiles } from "./request/flat-file.ts";
 import { makeHandler } from "./request/handler.ts";
-import { podsOf } from "./request/pods.ts";
+import { podFinder } from "./request/pods.ts";
 import { SocketServer } from "./request/server.ts";
 import { RetryPause } from "./retry-pause.ts";
 import { SharedState } from "./shared-state.ts";
+import { SliceAgent } from "./slices/agent.ts";
+import { fileMemory, kernelMoment, sliceFolder } from "./slices/authority.ts";
 import { sliceHolder } from "./slices/grant/lost-slice.ts";
 import { seenVersionIn } from "./slices/seen-version.ts";
-import { assembleSlices, sliceFolder } from "./slices/slice-assembly.ts";
+import { SliceFacade } from "./slices/slice-facade.ts";
 
 /** A gone attachment is forgotten after so many newer ones: a node tears down some sandboxes a second at most. */
 const maxGone = 4096;
@@ -96,7 +105,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       own.restored();
       poolResolver.forget();
       for (const informer of [podInformer, stateInformer]) informer.relist();
-      slices.agent.restored();
+      agent.restored();
     },
   });
   const following = (kind: string) => ({
@@ -131,39 +140,69 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     },
   });
 
+  const isGone = isClaimGone.bind(undefined, client);
   const ledgers = new Ledgers((namespace) => new ReservationLedger({ ...common, namespace }), journal);
   const poolResolver = new PoolResolver({ ...common, pace: new RetryPause(clock, random) });
   const reassert = new Reassert({
     ...common,
     ledgers,
     poolResolver,
-    isClaimGone: (claim, within) => isClaimGone(client, claim, within),
+    isClaimGone: isGone,
     inSlice: (place, within) => sliceHolder(client, state.sliced.ranges, place, within),
     vouchMs: () => 3 * maintenance.longestLookMs,
     onMade: metrics.reasserted,
   });
   const own = new HoldLoader({ ...common, reassert, history });
   const maintenance = new Maintenance({ ...common, state, own, history, reassert, poolResolver });
-  const slices = assembleSlices({
+  const slicedPools = new SlicedPools(journal, now);
+  const obstacle = () => state.sliceObstacle || agent.mayHandOut();
+  const sliced = new SliceFacade({ journal, read: () => state.sliced, clock, obstacle });
+  const { sliceAuthorityMs: authorityMs } = options;
+  const agent = new SliceAgent({
     ...common,
-    shared: state,
+    ...(authorityMs !== undefined && { authorityMs }),
     pods: podInformer,
-    ledgers,
     assure: (within) => history.assure(within),
     onRestore: () => history.wentBack(),
+    seenVersion: () => sliced.seen(),
+    toldVersion: () => state.sliced.version,
+    restoreNote: () => state.restoreNote,
+    ledgerOf: (namespace) => ledgers.shared(namespace),
+    onMoved: (namespace, hold) => {
+      const entry = { namespace, hold };
+      held.put(entry);
+      void rememberMoved(common, entry);
+    },
+    onOrphan: (hold) => {
+      slicedPools.released(hold, options.cooldownMs);
+      metrics.orphan();
+    },
+    moment: kernelMoment((path) => readFileSync(path, "utf8"), now),
+    memory: fileMemory(sliceFolder(folder)),
+    tell: (metadata, ...event) =>
+      tell({ apiVersion: apiVersionOf(ipPoolKind), kind: ipPoolKind.kind, metadata }, ...event),
+    refusalOf: (use) => state.refusalOf(use),
+    poolOf: ({ range, ...use }) => slicedAs(range, { ...use, sliced: state.sliced })?.pool,
   });
-  stateInformer.handle(() => slices.agent.look());
-  const readiness = new Readiness({ ...common, own, state, history, presence: slices.agent });
+  stateInformer.handle(() => agent.look());
+  const readiness = new Readiness({ ...common, own, state, history, presence: agent });
   const isAlive = ({ namespace, name, uid }: ObjectName) => {
     const pod = podInformer.cache.get(`${namespace}/${name}`);
     return pod !== undefined && podState(pod, uid) === "alive";
   };
   const fence = fencing && new Fence({ ...common, shut: fencing.shut, isAlive, onFence: metrics.fenced });
-  const claims = assembleClaims({ ...common, state, ledgers, poolResolver, waitMs: options.claimWaitMs });
+  const claims = {
+    find: claimSearch({ ...common, state: () => state.claims, waitMs: options.claimWaitMs }),
+    holds: new ClaimHolds({ ...common, ledgers, poolResolver, paused: () => state.paused, isGone }),
+    usersIn: userReader(client),
+    statuses: new StatusWriter(common),
+    obstacle: () => state.claimObstacle,
+  };
   const spool = new Spool({
     ...common,
     folder: join(folder, basename(defaultSpool)),
-    release: (invocation, config) => del(parts, invocation, Buffer.from(config).toString(), served.signal, true),
+    release: (invocation, config) =>
+      del(parts, { invocation, text: Buffer.from(config).toString(), signal: served.signal }, true),
     onTaken: metrics.taken,
   });
 
@@ -174,9 +213,9 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     history,
     onConflict: metrics.conflict,
     // Also for requests under way.
-    paused: () => state.paused || (slices.agent.isWaitedFor ? "" : notWaitedFor),
+    paused: () => state.paused || (agent.isWaitedFor ? "" : notWaitedFor),
   };
-  const { sliced, source } = slices;
+  const source = { ...common, ledgers, agent, pools: slicedPools, obstacle, isStarting: () => !agent.isKnown() };
   const legacy = { ...common, ledgers, poolResolver, poolNamespace: () => state.poolNamespace };
   const parts: DaemonContext = {
     ...common,
@@ -184,42 +223,36 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     get poolNamespace() {
       return state.poolNamespace;
     },
-    configs: configsOf(flatFiles({ ...options, now: () => clock.monotonicMs() }), log),
-    pods: podsOf(client, podInformer.cache),
+    loadConfig: configLoader(flatFiles({ ...options, now: () => clock.monotonicMs() }), log),
+    findPod: podFinder(client, podInformer.cache),
     sliced,
-    holdAt: (place, within) => facts.hold(place, within),
     spool,
     gone: new Recent(maxGone),
     sources: {
       random,
       sourceOf: (order) =>
-        order.share.slice === undefined
-          ? new SharedSource(shared, order)
-          : new SlicedSource(source, order, order.share.slice),
+        order.share.slice === undefined ? new SharedSource(shared, order) : new SlicedSource(source, order),
     },
     claims,
-    releases: new Releases({
+    releases: releasesOf({
       ...common,
       ledgers,
       poolResolver,
       findLegacy: (intent, within) => findLegacy(legacy, intent, within),
       sliced,
-      slicedPools: source.pools,
+      slicedPools,
     }),
     quota: new Quota(common),
     probe: counted(options),
-    assertSettled: () => history.assertSettled(),
-    assertReady: (within) => readiness.assertReady(within),
-    assertKnown: (within) => readiness.assertKnown(within),
-    obstacles: (within) => readiness.obstacles(within),
-    mayRelease: () => readiness.mayRelease,
-    conflicts: () => reassert.conflicts,
+    history,
+    readiness,
+    reassert,
     wake: () => replay.wake(),
   };
   const replay = new Replay(parts);
   const handle = makeHandler(parts, metrics.request);
   const server = new SocketServer({ ...options, path: options.socket, handle });
-  metrics.watch({ intents, held, server, reassert, poolResolver, agent: slices.agent });
+  metrics.watch({ intents, held, server, reassert, poolResolver, agent });
   const serve = async (stop: AbortSignal, ready: () => void) => {
     try {
       await spool.open();
@@ -249,7 +282,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       ...(fence === undefined ? [] : [{ name: "fence", run: fence.run.bind(fence) }]),
       // Until the last request is answered: it may have a status to write.
       { name: "claim statuses", run: () => claims.statuses.run(served.signal) },
-      { name: "slices", run: (stop) => slices.agent.run(stop) },
+      { name: "slices", run: (stop) => agent.run(stop) },
     ],
   }).run(signal);
   await history.keep();

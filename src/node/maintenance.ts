@@ -65,10 +65,24 @@ export class Maintenance {
       chore({
         what: "counting nodes",
         isWanted: () => true,
-        work: this.#count.bind(this),
+        // One object, and the server says how many more there are.
+        work: async (signal) => {
+          const text = await options.client.raw("/api/v1/nodes?limit=1", { signal });
+          const list = JSON.parse(text) as { items?: unknown[]; metadata?: { remainingItemCount?: number } };
+          this.#daemons = (list.items?.length ?? 0) + (list.metadata?.remainingItemCount ?? 0);
+        },
         everyMs: () => countEveryMs,
       }),
-      chore({ what: "renewing pictures", isWanted: isOld, work: (signal) => this.#renew(signal) }),
+      chore({
+        what: "renewing pictures",
+        isWanted: isOld,
+        work: async (signal) => {
+          for (const picture of state.paused === "" ? this.#old() : []) {
+            picture.renewedMs = clock.wallMs();
+            await options.poolResolver.renew(picture, pictureAgeMs, signal);
+          }
+        },
+      }),
       this.#look,
     ];
   }
@@ -110,26 +124,10 @@ export class Maintenance {
     }
   }
 
-  /** One object, and the server says how many more there are. */
-  async #count(signal: AbortSignal): Promise<void> {
-    const text = await this.#options.client.raw("/api/v1/nodes?limit=1", { signal });
-    const list = JSON.parse(text) as { items?: unknown[]; metadata?: { remainingItemCount?: number } };
-    this.#daemons = (list.items?.length ?? 0) + (list.metadata?.remainingItemCount ?? 0);
-  }
-
   #old(): readonly DomainCache[] {
     const nowMs = this.#options.clock.wallMs();
     return Array.from(this.#options.poolResolver.all()).filter(
       ({ usedMs, renewedMs }) => usedMs > renewedMs && nowMs - renewedMs >= pictureAgeMs,
     );
-  }
-
-  async #renew(signal: AbortSignal): Promise<void> {
-    const { clock, state } = this.#options;
-    if (state.paused !== "") return;
-    for (const picture of this.#old()) {
-      picture.renewedMs = clock.wallMs();
-      await this.#options.poolResolver.renew(picture, pictureAgeMs, signal);
-    }
   }
 }

@@ -19,102 +19,91 @@ export interface Watched {
   readonly agent: Pick<SliceAgent, "figures">;
 }
 
-export class NodeMetrics {
-  readonly request: Observe;
-  readonly conflict: () => void;
-  readonly call: (report: CallReport) => void;
-  readonly probe: (outcome: "free" | "duplicate" | "failed") => void;
-  readonly taken: (outcome: "done" | "discarded") => void;
-  readonly fenced: () => void;
-  readonly reasserted: () => void;
-  readonly orphan: () => void;
-  readonly #registry: Registry;
+export type NodeMetrics = ReturnType<typeof nodeMetrics>;
 
-  constructor(registry: Registry) {
-    this.#registry = registry;
-    const registers = [registry];
-    const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-      new Counter({ name, help, labelNames, registers });
-    const count = (name: string, help: string) => {
-      const made = counter(name, help);
-      return () => made.inc();
-    };
-    const inWords = "Requests of the runtime, by command and CNI error code; 0 is success.";
-    const requests = counter("holdfast_cni_requests_total", inWords, "command", "code");
-    const seconds = new Histogram({
-      name: "holdfast_cni_request_duration_seconds",
-      help: "Time from the request to the answer.",
-      labelNames: ["command"],
-      buckets: secondsBuckets,
-      registers,
-    });
-    this.request = ({ command, code, durationMs }) => {
+export function nodeMetrics(registry: Registry) {
+  const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const count = (name: string, help: string) => {
+    const made = counter(name, help);
+    return () => made.inc();
+  };
+  const inWords = "Requests of the runtime, by command and CNI error code; 0 is success.";
+  const requests = counter("holdfast_cni_requests_total", inWords, "command", "code");
+  const seconds = new Histogram({
+    name: "holdfast_cni_request_duration_seconds",
+    help: "Time from the request to the answer.",
+    labelNames: ["command"],
+    buckets: secondsBuckets,
+    registers,
+  });
+  const byVerb = "Calls to the API server, by verb and status; 0 is no answer.";
+  const calls = counter("holdfast_api_calls_total", byVerb, "verb", "code");
+  const onWire = "Questions on the wire whether an address is in use, by outcome.";
+  const probes = counter("holdfast_probes_total", onWire, "outcome");
+  const kept = counter(
+    "holdfast_kept_deletes_total",
+    "DELs that the plugin kept while no daemon answered: done, or discarded because the file was none.",
+    "outcome",
+  );
+  return {
+    request: ({ command, code, durationMs }: Parameters<Observe>[0]) => {
       requests.inc({ command, code: String(code) });
       seconds.observe({ command }, durationMs / 1000);
-    };
-    const byVerb = "Calls to the API server, by verb and status; 0 is no answer.";
-    const calls = counter("holdfast_api_calls_total", byVerb, "verb", "code");
-    this.call = ({ method, status }) => calls.inc({ verb: method, code: String(status) });
-    const onWire = "Questions on the wire whether an address is in use, by outcome.";
-    const probes = counter("holdfast_probes_total", onWire, "outcome");
-    this.probe = (outcome) => probes.inc({ outcome });
-    const kept = counter(
-      "holdfast_kept_deletes_total",
-      "DELs that the plugin kept while no daemon answered: done, or discarded because the file was none.",
-      "outcome",
-    );
-    this.taken = (outcome) => kept.inc({ outcome });
-    this.conflict = count(
+    },
+    call: ({ method, status }: CallReport) => calls.inc({ verb: method, code: String(status) }),
+    probe: (outcome: "free" | "duplicate" | "failed") => probes.inc({ outcome }),
+    taken: (outcome: "done" | "discarded") => kept.inc({ outcome }),
+    conflict: count(
       "holdfast_conflicts_total",
       "Takes that found the address held or cooling: how far the picture was behind.",
-    );
-    this.fenced = count(
+    ),
+    fenced: count(
       "holdfast_sandboxes_fenced_total",
       "Interfaces of old sandboxes that were taken down, since a VM runs elsewhere with their address.",
-    );
-    this.reasserted = count(
+    ),
+    reasserted: count(
       "holdfast_reasserted_total",
       "Holds of live sandboxes that the API server had lost, and that were made again.",
-    );
-    this.orphan = count(
-      "holdfast_slice_orphans_total",
-      "Addresses of slices that were freed since their pods are gone.",
-    );
-  }
+    ),
+    orphan: count("holdfast_slice_orphans_total", "Addresses of slices that were freed since their pods are gone."),
+    watch: (watched: Watched) => watch(registry, watched),
+  };
+}
 
-  /** Gauges that are read at each scrape. */
-  watch({ intents, held, server, reassert, poolResolver, agent }: Watched): void {
-    const gauge = (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => void) => {
-      this.#registry.removeSingleMetric(name); // of a daemon that ran before in this process
-      return new Gauge({
-        name,
-        help,
-        labelNames,
-        registers: [this.#registry],
-        collect() {
-          collect(this);
-        },
-      });
-    };
-    const count = (name: string, help: string, read: () => number) => gauge(name, help, [], (own) => own.set(read()));
-    count("holdfast_releases_pending", "Releases that were promised and are still to be done.", () => intents.size);
-    count("holdfast_held_addresses", "Addresses that this node holds.", () => held.size + agent.figures.holds);
-    count("holdfast_cni_requests_in_work", "Requests that are being worked on.", () => server.inWork);
-    const inUse = "Addresses that a sandbox of this node uses and another holds: the API server had lost the hold.";
-    count("holdfast_addresses_in_conflict", inUse, () => reassert.conflicts);
-    for (const [name, help, read] of sliceGauges) count(name, help, () => read(agent.figures));
-    const counts = (name: string, help: string, pick: (counts: { free: bigint; allocated: number }) => number) =>
-      gauge(name, help, ["domain", "range"], (own) => {
-        own.reset();
-        for (const picture of poolResolver.all()) {
-          const domain = `${picture.namespace}/${picture.domain}`;
-          for (const pool of picture.pools())
-            own.set({ domain, range: String(pool.definition.prefix) }, pick(pool.counts()));
-        }
-      });
-    counts("holdfast_pool_free_seen", "Free addresses of a range, as this node sees it.", ({ free }) => Number(free));
-    counts("holdfast_pool_used_seen", "Held addresses of a range, as this node sees it.", ({ allocated }) => allocated);
-  }
+/** Gauges that are read at each scrape. */
+function watch(registry: Registry, { intents, held, server, reassert, poolResolver, agent }: Watched): void {
+  const gauge = (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => void) => {
+    registry.removeSingleMetric(name); // of a daemon that ran before in this process
+    return new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        collect(this);
+      },
+    });
+  };
+  const count = (name: string, help: string, read: () => number) => gauge(name, help, [], (own) => own.set(read()));
+  count("holdfast_releases_pending", "Releases that were promised and are still to be done.", () => intents.size);
+  count("holdfast_held_addresses", "Addresses that this node holds.", () => held.size + agent.figures.holds);
+  count("holdfast_cni_requests_in_work", "Requests that are being worked on.", () => server.inWork);
+  const inUse = "Addresses that a sandbox of this node uses and another holds: the API server had lost the hold.";
+  count("holdfast_addresses_in_conflict", inUse, () => reassert.conflicts);
+  for (const [name, help, read] of sliceGauges) count(name, help, () => read(agent.figures));
+  const counts = (name: string, help: string, pick: (counts: { free: bigint; allocated: number }) => number) =>
+    gauge(name, help, ["domain", "range"], (own) => {
+      own.reset();
+      for (const picture of poolResolver.all()) {
+        const domain = `${picture.namespace}/${picture.domain}`;
+        for (const pool of picture.pools())
+          own.set({ domain, range: String(pool.definition.prefix) }, pick(pool.counts()));
+      }
+    });
+  counts("holdfast_pool_free_seen", "Free addresses of a range, as this node sees it.", ({ free }) => Number(free));
+  counts("holdfast_pool_used_seen", "Held addresses of a range, as this node sees it.", ({ allocated }) => allocated);
 }
 
 const goesOn = "How long this node still hands out of its slices without hearing from the API server.";

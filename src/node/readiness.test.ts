@@ -1,8 +1,9 @@
 // What a runtime is told while the daemon cannot give addresses: the very thing that is missing.
 import { expect, it } from "vitest";
 
-import { ManualClock } from "../kube/manual-clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { ManualClock } from "../kube/testing/manual-clock.ts";
+import { playedClient } from "../kube/testing/played-client.ts";
 import type { HoldLoader } from "./holds/hold-loader.ts";
 import { Readiness } from "./readiness.ts";
 import type { SharedState } from "./shared-state.ts";
@@ -37,7 +38,7 @@ function node(told: { version: number } | undefined, known: { version: number; u
     sliced: { ranges: [], ...known },
   } as unknown as SharedState;
   const object = { data: told && { sliced: JSON.stringify({ ...told, ranges: [] }) } };
-  const client = { get: async () => (asked.push("asked"), object) } as unknown as KubeClient;
+  const client = playedClient({ get: async () => (asked.push("asked"), object) });
   const clock = new ManualClock();
   const place = { clock, systemNamespace: "kube-system", presence, history };
   const readiness = new Readiness({ client, own, state, ...place });

@@ -34,6 +34,7 @@ export class Readiness {
     this.#options = options;
   }
 
+  /** This node's holds are known, and releases may be written: otherwise they are only recorded. */
   get mayRelease(): boolean {
     const { own, state } = this.#options;
     return own.isKnown && state.hasSynced && state.paused === "";
@@ -41,24 +42,19 @@ export class Readiness {
 
   /** Throws CniError (11) where no address can be given now: not ready, or paused. */
   async assertReady(signal: AbortSignal): Promise<void> {
-    const { history } = this.#options;
+    const { clock, history, presence, state } = this.#options;
     await history.assure(signal);
     await this.assertKnown(signal);
     // The list itself may tell of a restore.
     history.assertSettled();
-    const { paused } = this.#options.state;
+    const { paused } = state;
     if (paused !== "")
       throw later(`handing out addresses is paused: ${paused}. It goes on by itself when that is over.`);
-    await this.#assertWaitedFor(signal);
-    if (this.#options.presence.returns !== this.#confirmed) await this.#assertCurrent(signal);
-  }
-
-  /** A node that has just started, or is back, renews its Lease at once. */
-  async #assertWaitedFor(signal: AbortSignal): Promise<void> {
-    const { clock, presence } = this.#options;
+    // A node that has just started, or is back, renews its Lease at once.
     const endMs = clock.monotonicMs() + patienceMs;
     while (!presence.isWaitedFor && clock.monotonicMs() < endMs && (await sleep(clock, lookMs, signal)));
     if (!presence.isWaitedFor) throw later(`${notWaitedFor}; it goes on by itself.`);
+    if (presence.returns !== this.#confirmed) await this.#assertCurrent(signal);
   }
 
   /**

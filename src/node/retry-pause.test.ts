@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 
 import { ApiError } from "../kube/errors.ts";
-import { ManualClock } from "../kube/manual-clock.ts";
+import { ManualClock } from "../kube/testing/manual-clock.ts";
 import { RetryPause } from "./retry-pause.ts";
 
 const never = new AbortController().signal;

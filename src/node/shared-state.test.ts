@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, test } from "vitest";
 
 import type { ConfigMap } from "../cluster/resources.ts";
 import { slicedKey, writeSlicedRanges } from "../cluster/sliced-ranges.ts";
-import { stateObject } from "../cluster/state.ts";
+import { stateObject } from "../cluster/testing/state.ts";
 import type { InformerHandler } from "../kube/cache/informer.ts";
 import { silent } from "../log/log.ts";
 import { parsePrefix } from "../net/prefix.ts";

@@ -5,6 +5,8 @@ import { nodeLabelName, usedByAnnotation } from "../api/holds/hold-marks.ts";
 import { parseObject } from "../api/kind.ts";
 import { type IPPool, ipPoolKind } from "../api/pools/ip-pool.ts";
 import { sliceLabelName } from "../api/slices/slice-grant.ts";
+import { harvesterGroup } from "../api/vmnet/managed-pool.ts";
+import { vmNetworkLabelName } from "../api/vmnet/marks.ts";
 import { defaultRules, type FenceRules, nodeOfLease, trimLease } from "../cluster/fencing.ts";
 import { Presence } from "../cluster/node-presence.ts";
 import * as kinds from "../cluster/resources.ts";
@@ -57,10 +59,17 @@ export class PoolCaches {
     const scope = { labelSelector: `!${sliceLabelName}` };
     this.pools = new Informer({ ...options, resource: kinds.ipPools, scope });
     this.reservations = follow(kinds.reservations);
-    this.holds = follow(kinds.holds);
+    // Those of VM networks are others' work, too (src/vmnet).
+    this.holds = new Informer({
+      ...options,
+      resource: kinds.holds,
+      scope: { labelSelector: `!${vmNetworkLabelName}` },
+    });
     this.pods = new Informer({ ...options, resource: kinds.pods, transform: trimPod, indexes: podIndexes });
     this.nodes = follow(kinds.nodes, trimNode);
-    this.statefulSets = follow(kinds.statefulSets, trimStatefulSet);
+    this.statefulSets = follow(kinds.statefulSets, (set) => {
+      return { ...trimmed(set), spec: picked(set.spec ?? {}, "replicas", "ordinals") };
+    });
     const indexes = { node: (lease: DeepReadonly<Lease>) => [nodeOfLease(lease)].filter((node) => node !== undefined) };
     const ours = { scope: { namespace: systemNamespace }, indexes, transform: trimLease };
     this.leases = new Informer({ ...options, resource: kinds.leases, ...ours });
@@ -78,7 +87,7 @@ export class PoolCaches {
       this.#followHeld(this.reservations, touched),
       this.#followHeld(this.holds, touched),
       this.pools.handle((event) => {
-        this.#poolsChanged ||= event.type !== "update" || !isSamePlace(event.object, event.previous);
+        this.#poolsChanged ||= event.type !== "update" || placeOf(event.object) !== placeOf(event.previous);
         touched(keyOf(event.object));
       }),
     ];
@@ -132,12 +141,9 @@ export function heldOf({ hold, namespace, cooling, object }: ListedHold): PoolHo
   };
 }
 
-function isSamePlace(a: DeepReadonly<kinds.StoredPool>, b: DeepReadonly<kinds.StoredPool>): boolean {
-  const placeOf = (pool: DeepReadonly<kinds.StoredPool>) => {
-    const { key, network } = poolRangeOf(pool as IPPool) ?? {};
-    return `${key} ${pool.spec.range} ${network}`;
-  };
-  return placeOf(a) === placeOf(b);
+function placeOf(pool: DeepReadonly<kinds.StoredPool>): string {
+  const { key, network } = poolRangeOf(pool as IPPool) ?? {};
+  return `${key} ${pool.spec.range} ${network}`;
 }
 
 /** Without what nobody here reads. */
@@ -149,13 +155,13 @@ function trimmed(object: KubeObject) {
 function trimNode(node: kinds.Node): kinds.Node {
   const { spec, status } = node;
   const conditions = status?.conditions?.filter(({ type }) => type === "Ready");
+  const kept = trimmed(node);
+  // Which networks of VMs the node is on.
+  const labels = Object.entries(node.metadata.labels ?? {}).filter(([name]) => name.startsWith(`${harvesterGroup}/`));
   return {
-    ...trimmed(node),
+    ...kept,
+    ...(labels.length > 0 && { metadata: { ...kept.metadata, labels: Object.fromEntries(labels) } }),
     ...(spec?.taints !== undefined && { spec: { taints: spec.taints } }),
     ...(conditions !== undefined && { status: { conditions } }),
   };
-}
-
-function trimStatefulSet(set: kinds.StatefulSet): kinds.StatefulSet {
-  return { ...trimmed(set), spec: picked(set.spec ?? {}, "replicas", "ordinals") };
 }

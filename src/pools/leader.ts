@@ -11,11 +11,11 @@ import { strayWords } from "./coexistence/verdict.ts";
 import { sweepCooled } from "./cooldown-sweeper.ts";
 import { type CollectorOptions, LeakCollector } from "./leaks/collector.ts";
 import type { PoolMetrics } from "./metrics.ts";
-import { FreeMapSweeper } from "./mirror/free-map-sweeper.ts";
+import { sweepFreeMaps } from "./mirror/free-map-sweeper.ts";
 import { FreeMapWriter } from "./mirror/free-map-writer.ts";
 import { MirrorWriter, type MirrorWriterOptions } from "./mirror/mirror-writer.ts";
 import { networksOf, type NetworkUse } from "./networks.ts";
-import { pauseOf, type Work } from "./rounds.ts";
+import { pauseOf } from "./rounds.ts";
 import { StateKeeper, type StateKeeperOptions } from "./state-keeper.ts";
 
 export interface LeaderOptions
@@ -28,88 +28,39 @@ export interface LeaderOptions
   readonly metrics?: PoolMetrics;
 }
 
-export class PoolsLeader {
-  readonly #options: LeaderOptions;
+/** Under the lease. What was observed before another led counts no more: everything begins anew. */
+export function leadPools(options: LeaderOptions): Runnable {
+  const { caches, client, clock, definitions, events, kubeMetrics, log, metrics, systemNamespace } = options;
+  const pause = pauseOf(options);
+  const work = { ...options, isPaused: async (signal: AbortSignal) => (await pause(signal)) !== "off" };
+  let poolNamespace = systemNamespace;
   /** Of the definitions as they are now: with 1,000 of them that takes 20 ms, and each pool asks once a second. */
-  #uses: readonly NetworkUse[] | undefined;
-  readonly #work: LeaderOptions & Work;
-  readonly #pause: ReturnType<typeof pauseOf>;
-  #poolNamespace: string;
-
-  constructor(options: LeaderOptions) {
-    this.#options = options;
-    this.#pause = pauseOf(options);
-    const isPaused = async (signal: AbortSignal) => (await this.#pause(signal)) !== "off";
-    this.#work = { ...options, isPaused };
-    this.#poolNamespace = options.systemNamespace;
-    options.definitions.handle(() => void (this.#uses = undefined));
-  }
-
-  /** Under the lease. What was observed before another led counts no more: everything begins anew. */
-  readonly lead: Runnable = {
-    name: "pools",
-    run: async (signal) => {
-      const { mirror, state, work, touchAll } = this.#build();
-      this.#options.caches.follow((pool) => mirror.enqueue(pool), signal);
-      const end = this.#options.definitions.handle(touchAll);
-      signal.addEventListener("abort", end, { once: true });
-      const rest = async () => {
-        await state.known(signal).catch(() => {}); // aborted: they end at once
-        await Promise.all([sweepCooled(this.#work, signal), ...work.map((each) => each.run(signal))]);
-      };
-      await Promise.all([state.run(signal), rest()]);
-    },
-  };
+  let known: readonly NetworkUse[] | undefined;
+  definitions.handle(() => void (known = undefined));
 
   /** Undefined: the definitions have not been listed yet. */
-  uses(): readonly NetworkUse[] | undefined {
-    if (this.#uses !== undefined) return this.#uses;
-    const objects = this.#options.definitions.list();
-    return (this.#uses = objects && networksOf(objects, this.#poolNamespace).uses);
+  const uses = (): readonly NetworkUse[] | undefined => {
+    if (known !== undefined) return known;
+    const objects = definitions.list();
+    return (known = objects && networksOf(objects, poolNamespace).uses);
+  };
+
+  function* poolNamespaces(): IterableIterator<string> {
+    yield systemNamespace;
+    for (const { metadata } of caches.pools.cache.list()) yield metadata.namespace ?? "";
+    for (const { namespace } of uses() ?? []) yield namespace;
   }
 
-  #build() {
-    const { caches, client, clock, log, metrics, kubeMetrics } = this.#options;
-    const touchAll = () => {
-      for (const key of caches.pools.cache.keys()) mirror.enqueue(key);
-    };
-    const state = this.#makeState(touchAll);
-    const collector = this.#makeCollector(state, touchAll);
-    const writer = new MirrorWriter({
-      ...this.#work,
-      freeMaps: new FreeMapWriter(client, () => clock.wallMs()),
-      coexistence: () => state.coexistence,
-      leaksHeldBack: () => collector.heldBack,
-      uses: () => this.uses(),
-      ...(metrics && { onWrite: metrics.wrote, onTotals: metrics.totals }),
-    });
-    const mirror = new Controller({
-      name: "pools",
-      reconcile: writer.reconcile,
-      concurrency: 4,
-      clock,
-      onError: (error, pool) => log.warn("a pool could not be written; it is tried again", { pool, error }),
-      ...(kubeMetrics && { observer: kubeMetrics.controller("pools") }),
-    });
-    const finalizers = new CoexistenceFinalizers({ ...this.#work, coexistence: () => state.coexistence });
-    const sweeper = new FreeMapSweeper({ ...this.#work, namespaces: () => this.#poolNamespaces() });
-    return { mirror, state, touchAll, work: [mirror, collector, finalizers, sweeper] };
-  }
+  const tellState = (type: "Normal" | "Warning", reason: string, words: string) =>
+    events?.record(stateReference(systemNamespace), type, reason, words);
 
-  *#poolNamespaces(): IterableIterator<string> {
-    yield this.#options.systemNamespace;
-    for (const { metadata } of this.#options.caches.pools.cache.list()) yield metadata.namespace ?? "";
-    for (const { namespace } of this.uses() ?? []) yield namespace;
-  }
-
-  #makeState(onChange: () => void): StateKeeper {
-    const { metrics } = this.#options;
-    return new StateKeeper({
-      ...this.#work,
-      uses: () => this.uses(),
+  const makeState = (onChange: () => void) =>
+    new StateKeeper({
+      ...work,
+      uses,
       onPlace: (namespace) => {
-        if (namespace !== this.#poolNamespace) this.#uses = undefined;
-        this.#poolNamespace = namespace;
+        if (namespace !== poolNamespace) known = undefined;
+        poolNamespace = namespace;
       },
       onChange: (coexistence) => {
         metrics?.coexistence(coexistence);
@@ -117,25 +68,23 @@ export class PoolsLeader {
       },
       onStray: (signs) => {
         metrics?.stray(signs.length > 0);
-        if (signs.length === 0) this.#tellState("Normal", "WhereaboutsSilent", "whereabouts is not seen any more.");
-        else this.#tellState("Warning", "WhereaboutsSeen", strayWords(signs));
+        if (signs.length === 0) tellState("Normal", "WhereaboutsSilent", "whereabouts is not seen any more.");
+        else tellState("Warning", "WhereaboutsSeen", strayWords(signs));
       },
-      onUnseen: (words) => this.#tellState("Warning", "WhereaboutsNotSeen", words),
+      onUnseen: (words) => tellState("Warning", "WhereaboutsNotSeen", words),
     });
-  }
 
-  #makeCollector(state: StateKeeper, onHeldBack: () => void): LeakCollector {
-    const { client, clock, events, metrics } = this.#options;
+  const makeCollector = (coexistence: () => boolean, onHeldBack: () => void) => {
     const ledgers = new Map<string, Ledger>();
     const ledgerOf = (namespace: string) => {
-      const made = { client, namespace, now: () => clock.wallMs(), clock, coexistence: () => state.coexistence };
+      const made = { client, clock, now: () => clock.wallMs(), namespace, coexistence };
       const ledger = ledgers.get(namespace) ?? new ReservationLedger(made);
       ledgers.set(namespace, ledger);
       return ledger;
     };
     return new LeakCollector({
-      ...this.#work,
-      pause: this.#pause,
+      ...work,
+      pause,
       ledgerOf,
       onSuspect: (_held, reason) => metrics?.suspected(reason),
       onFreed: ({ hold }, reason, why) => {
@@ -148,15 +97,45 @@ export class PoolsLeader {
       },
       onHeldBack: (why) => {
         metrics?.heldBack(why !== undefined);
-        if (why === undefined) this.#tellState("Normal", "LeakCollectionRunning", "Leaks are collected again.");
-        else this.#tellState("Warning", "TooManyLeaks", why);
+        if (why === undefined) tellState("Normal", "LeakCollectionRunning", "Leaks are collected again.");
+        else tellState("Warning", "TooManyLeaks", why);
         onHeldBack();
       },
     });
-  }
+  };
 
-  #tellState(type: "Normal" | "Warning", reason: string, words: string): void {
-    const { systemNamespace, events } = this.#options;
-    events?.record(stateReference(systemNamespace), type, reason, words);
-  }
+  const run = async (signal: AbortSignal) => {
+    const touchAll = () => {
+      for (const key of caches.pools.cache.keys()) mirror.enqueue(key);
+    };
+    const state = makeState(touchAll);
+    const coexistence = () => state.coexistence;
+    const collector = makeCollector(coexistence, touchAll);
+    const writer = new MirrorWriter({
+      ...work,
+      freeMaps: new FreeMapWriter(client, () => clock.wallMs()),
+      coexistence,
+      leaksHeldBack: () => collector.heldBack,
+      uses,
+      ...(metrics && { onWrite: metrics.wrote, onTotals: metrics.totals }),
+    });
+    const mirror = new Controller({
+      name: "pools",
+      reconcile: writer.reconcile,
+      concurrency: 4,
+      clock,
+      onError: (error, pool) => log.warn("a pool could not be written; it is tried again", { pool, error }),
+      ...(kubeMetrics && { observer: kubeMetrics.controller("pools") }),
+    });
+    const finalizers = new CoexistenceFinalizers({ ...work, coexistence });
+    caches.follow((pool) => mirror.enqueue(pool), signal);
+    signal.addEventListener("abort", definitions.handle(touchAll), { once: true });
+    const rest = async () => {
+      await state.known(signal).catch(() => {}); // aborted: they end at once
+      const others = [mirror, collector, finalizers].map((each) => each.run(signal));
+      await Promise.all([sweepCooled(work, signal), sweepFreeMaps(work, poolNamespaces, signal), ...others]);
+    };
+    await Promise.all([state.run(signal), rest()]);
+  };
+  return { name: "pools", run };
 }

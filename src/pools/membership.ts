@@ -70,23 +70,21 @@ export class PoolIndex {
 
   /** The pools of a hold whose object is in this namespace. */
   of(hold: Hold, namespace: string): readonly PoolRange[] {
+    const domain = parseDomain(hold.domain);
+    // Pools of VM networks are of another kind, and may have the names of these.
+    if (domain.scope === "vm-network") return [];
     const named = this.#byKey.get(hold.note?.pool ?? "");
     if (named !== undefined && contains(named.range.prefix, hold.address)) return [named];
-    const domain = parseDomain(hold.domain);
     if (domain.scope !== "network") {
       const own = this.#byKey.get(`${domain.namespace}/${domain.name}`);
       return own !== undefined && contains(own.range.prefix, hold.address) ? [own] : [];
     }
-    return this.#ofNetwork(namespace, domain.network).filter(({ range }) => contains(range.prefix, hold.address));
-  }
-
-  #ofNetwork(namespace: string, network: string): readonly PoolRange[] {
+    const { network } = domain;
     const key = `${namespace}\0${network}`;
-    const known = this.#byNetwork.get(key);
-    if (known !== undefined) return known;
-    const found = (this.#byNamespace.get(namespace) ?? []).filter((pool) => isOfNetwork(pool, network));
+    const found =
+      this.#byNetwork.get(key) ?? this.#byNamespace.get(namespace)?.filter((pool) => isOfNetwork(pool, network)) ?? [];
     this.#byNetwork.set(key, found);
-    return found;
+    return found.filter(({ range }) => contains(range.prefix, hold.address));
   }
 }
 

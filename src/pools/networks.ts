@@ -1,7 +1,7 @@
 // Which pools the network attachment definitions of a cluster use, and how: one use per range of a definition. Pure.
 import { settledDomain } from "../api/pools/pool-domain.ts";
 import { type PoolIdentity, poolNamesToRead } from "../api/pools/pool-name.ts";
-import { type Definition, type DefinitionObject, readDefinitions } from "../cni/config/definitions.ts";
+import { type DefinitionObject, readDefinitions } from "../cni/config/definitions.ts";
 import type { IpamConfig } from "../cni/config/ipam-config.ts";
 import { usefulOf } from "../cni/config/pool-definition.ts";
 import type { IpamRange } from "../cni/config/range.ts";
@@ -33,7 +33,13 @@ export interface Networks {
 
 export function networksOf(definitions: Iterable<DefinitionObject>, systemNamespace: string): Networks {
   const { readable, unreadable } = readDefinitions(definitions, systemNamespace);
-  const all = readable.flatMap(usesOf);
+  const all = readable.flatMap(({ key, config, poolNamespace: namespace }) =>
+    config.ranges.map((range): NetworkUse => {
+      const identity = { range: range.prefix, network: config.networkName, node: "" };
+      const names = poolNamesToRead(identity, config.poolNaming);
+      return { definition: key, config, range, identity, namespace, names };
+    }),
+  );
   const isShared = ({ range }: NetworkUse) => range.sliceLength === undefined;
   const ignored = readable.flatMap(({ key, warnings }) => warnings.map((why) => ({ definition: key, why })));
   return { uses: all.filter(isShared), sliced: all.filter((use) => !isShared(use)), unreadable, ignored };
@@ -54,12 +60,4 @@ export function usefulIn(uses: readonly NetworkUse[]): IntervalSet | undefined {
 
 export function usesOfPool(uses: readonly NetworkUse[], pool: Pick<PoolRange, "namespace" | "name">): NetworkUse[] {
   return uses.filter(({ namespace, names }) => namespace === pool.namespace && names.includes(pool.name));
-}
-
-function usesOf({ key, config, poolNamespace: namespace }: Definition): NetworkUse[] {
-  return config.ranges.map((range) => {
-    const identity = { range: range.prefix, network: config.networkName, node: "" };
-    const names = poolNamesToRead(identity, config.poolNaming);
-    return { definition: key, config, range, identity, namespace, names };
-  });
 }

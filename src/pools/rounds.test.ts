@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
-import { stateObject } from "../cluster/state.ts";
-import { ManualClock } from "../kube/manual-clock.ts";
+import { stateObject } from "../cluster/testing/state.ts";
 import { KubeClient } from "../kube/rest.ts";
+import { ManualClock } from "../kube/testing/manual-clock.ts";
 import { pauseOf } from "./rounds.ts";
 
 it("a server that does not answer has said neither that handing out is paused nor that it is not", async () => {

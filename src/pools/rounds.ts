@@ -46,17 +46,13 @@ type Asking = Pick<Work, "client" | "clock"> & { readonly systemNamespace: strin
 export function pauseOf(options: Asking): (signal: AbortSignal) => Promise<Pause> {
   const { client, clock, systemNamespace: namespace } = options;
   let asked: { readonly ms: number; readonly answer: Promise<Pause> } | undefined;
-  const ask = async (signal: AbortSignal): Promise<Pause> => {
-    try {
-      return readState(await fetchState(client, { namespace, signal })).paused === "" ? "off" : "on";
-    } catch {
-      // Whoever keeps the state asks the same, and says what is wrong.
-      return "unknown";
-    }
-  };
+  const ask = async (signal: AbortSignal): Promise<Pause> =>
+    readState(await fetchState(client, { namespace, signal })).paused === "" ? "off" : "on";
   return (signal) => {
     const ms = clock.monotonicMs();
-    if (asked === undefined || ms - asked.ms >= freshMs) asked = { ms, answer: ask(signal) };
+    if (asked === undefined || ms - asked.ms >= freshMs)
+      // Whoever keeps the state asks the same, and says what is wrong.
+      asked = { ms, answer: ask(signal).catch((): Pause => "unknown") };
     return asked.answer;
   };
 }

@@ -16,9 +16,8 @@ import { fetchState, saveState } from "../cluster/state.ts";
 import { orAborted } from "../kube/abort.ts";
 import { keyOf } from "../kube/meta.ts";
 import { unless } from "../kube/unless.ts";
-import { disownPools } from "../ledger/coexistence/disowning.ts";
-import { whyNotMoved } from "../ledger/coexistence/moving.ts";
-import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
+import { disownPools } from "../ledger/adoption/adoption.ts";
+import { detectUpstream, type Upstream, whyNotMoved } from "../ledger/coexistence/upstream.ts";
 import { adopt } from "./adopter.ts";
 import { bareHolds } from "./coexistence/finalizers.ts";
 import { firstWord, type Memory, nextCoexistence, unseenWords } from "./coexistence/verdict.ts";
@@ -85,7 +84,7 @@ export class StateKeeper {
   }
 
   async look(signal: AbortSignal): Promise<void> {
-    const { client, clock, log, systemNamespace } = this.#options;
+    const { caches, client, clock, log, systemNamespace } = this.#options;
     const object = await fetchState(client, { namespace: systemNamespace, signal });
     const current = state.inForce(object);
     if (!this.#isPlaced && object !== undefined) this.#place(state.poolNamespaceOf(object, systemNamespace));
@@ -96,7 +95,12 @@ export class StateKeeper {
       if (!this.#hasBegun) this.#tell(current, "");
       this.#known.resolve();
     }
-    if (paused !== "") return this.#rest(current);
+    if (paused !== "") {
+      // Pools are being moved: none is touched, and what was seen before proves nothing afterwards.
+      this.#memory = { silentSinceMs: undefined };
+      this.#detected = undefined;
+      return this.#tell(current !== false, "");
+    }
     const upstream = await this.#signs(current === false, signal);
     const word = said ?? this.#word ?? this.#decide(current, upstream);
     if (typeof word === "string") {
@@ -112,7 +116,9 @@ export class StateKeeper {
     let stored = object;
     /** False: another has made the state meanwhile; the next look reads it. */
     const record = async () => (stored = await this.#write(stored, state.wordData(word), signal)) !== undefined;
-    const isMarked = this.#hasMarked(word.word, current !== false, upstream.active);
+    // Some pool is adopted, perhaps from before whereabouts handed out of it: a new leader cannot know.
+    const mayBeOld = word.word === "on" || (current !== false && (upstream.active || !this.#hasBegun));
+    const isMarked = mayBeOld && [...caches.pools.cache.list()].some(isAdopted);
     if (isMarked && !(await record())) return;
     const disowned = isMarked ? await disownPools(client, { signal }) : 0;
     if (disowned > 0) log.info("pools will be adopted anew when coexistence ends", { count: disowned });
@@ -207,19 +213,6 @@ export class StateKeeper {
     const isSaid = Object.entries(data).every(([key, value]) => object?.data?.[key] === value);
     if (object !== undefined && isSaid) return object;
     return unless(["already-exists"], saveState(client, { namespace, signal }, object, data));
-  }
-
-  /** Pools are being moved: none is touched, and what was seen before proves nothing afterwards. */
-  #rest(current: boolean | undefined): void {
-    this.#memory = { silentSinceMs: undefined };
-    this.#detected = undefined;
-    this.#tell(current !== false, "");
-  }
-
-  /** Some pool is adopted, perhaps from before whereabouts handed out of it: a new leader cannot know. */
-  #hasMarked(word: state.Word["word"], isOn: boolean, isActive: boolean): boolean {
-    const isDue = word === "on" || (isOn && (isActive || !this.#hasBegun));
-    return isDue && [...this.#options.caches.pools.cache.list()].some(isAdopted);
   }
 
   /** Entries of others in an adopted pool are a sign too: after an adoption only whereabouts makes such. */

@@ -2,6 +2,7 @@
 // nothing that an earlier leader wrote is missing, since the list is made after this one leads.
 import { sliceLabelName } from "../api/slices/slice-grant.ts";
 import { nodeOfLease, trimLease } from "../cluster/fencing.ts";
+import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import * as kinds from "../cluster/resources.ts";
 import { readSlice, trimSlice } from "../cluster/slice-object.ts";
 import { Informer } from "../kube/cache/informer.ts";
@@ -10,7 +11,6 @@ import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { unless } from "../kube/unless.ts";
-import type { SlicesOptions } from "./leader.ts";
 import { ReadYourWrites, type WritesListener } from "./read-your-writes.ts";
 
 export interface SliceCachesListeners {
@@ -25,7 +25,7 @@ export class SliceCaches {
   readonly leases: ReadYourWrites<Lease>;
   readonly #informers: readonly [Informer<kinds.StoredPool>, Informer<kinds.StoredSlicePool>, Informer<Lease>];
 
-  constructor({ client, clock, log, systemNamespace: namespace }: SlicesOptions, listeners: SliceCachesListeners) {
+  constructor({ client, clock, log, systemNamespace: namespace }: ReconcilerOptions, listeners: SliceCachesListeners) {
     const onError = (error: unknown) => log.warn("following slices", { error });
     const given = { client, clock, onError };
     const byPlace = {

@@ -28,32 +28,27 @@ const gauges: readonly Row[] = [
   ],
 ];
 
-export class SliceMetrics {
-  readonly #gauges;
-  readonly #errors: Counter<"what">;
+export type SliceMetrics = ReturnType<typeof sliceMetrics>;
 
-  constructor(registry: Registry) {
-    const registers = [registry];
-    this.#gauges = gauges.map(([name, help, read]) => ({
-      gauge: new Gauge({ name, help, labelNames: ["namespace", "pool", "network"], registers }),
-      read,
-    }));
-    this.#errors = new Counter({
-      name: "holdfast_slice_reconcile_errors_total",
-      help: "Looks at pools, leases of nodes and the state that failed and are tried again.",
-      labelNames: ["what"],
-      registers,
-    });
-  }
-
-  /** Undefined: the pool is gone. */
-  readonly pool = (target: PoolTarget, plan: SlicePlan | undefined): void => {
-    const labels = { namespace: target.namespace, pool: target.name, network: target.network };
-    for (const { gauge, read } of this.#gauges) {
-      if (plan === undefined) gauge.remove(labels);
-      else gauge.set(labels, read(plan, target));
-    }
+export function sliceMetrics(registry: Registry) {
+  const registers = [registry];
+  const labelNames = ["namespace", "pool", "network"];
+  const made = gauges.map(([name, help, read]) => ({ gauge: new Gauge({ name, help, labelNames, registers }), read }));
+  const errors = new Counter({
+    name: "holdfast_slice_reconcile_errors_total",
+    help: "Looks at pools, leases of nodes and the state that failed and are tried again.",
+    labelNames: ["what"],
+    registers,
+  });
+  return {
+    /** Undefined: the pool is gone. */
+    pool: (target: PoolTarget, plan: SlicePlan | undefined): void => {
+      const labels = { namespace: target.namespace, pool: target.name, network: target.network };
+      for (const { gauge, read } of made) {
+        if (plan === undefined) gauge.remove(labels);
+        else gauge.set(labels, read(plan, target));
+      }
+    },
+    failed: (what: "pool" | "lease" | "state"): void => errors.inc({ what }),
   };
-
-  readonly failed = (what: "pool" | "lease" | "state"): void => this.#errors.inc({ what });
 }

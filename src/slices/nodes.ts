@@ -1,23 +1,23 @@
 // The nodes of a cluster as the plan wants them: who is there, leaving, silent, gone, fenced.
 import { nodeOfLease, renewTimeOf, trimLease } from "../cluster/fencing.ts";
+import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import { leases } from "../cluster/resources.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { SliceCaches } from "./caches.ts";
-import type { SlicesOptions } from "./leader.ts";
 import type { NodeFacts } from "./plan/facts.ts";
 
 /** How long the Lease of a deleted node says that it is fenced: its leftovers are collected within minutes. */
 const rememberedMs = 3_600_000;
 
 export class Nodes {
-  readonly #options: SlicesOptions & { readonly caches: SliceCaches };
+  readonly #options: ReconcilerOptions & { readonly caches: SliceCaches };
   /** Node -> its facts at the last look, as text. */
   readonly #before = new Map<string, string>();
   /** Deleted node -> since when it was seen fenced, without a break. */
   readonly #fencedMs = new Map<string, number>();
 
-  constructor(options: SlicesOptions & { readonly caches: SliceCaches }) {
+  constructor(options: ReconcilerOptions & { readonly caches: SliceCaches }) {
     this.#options = options;
   }
 
@@ -27,22 +27,18 @@ export class Nodes {
     const isFresh = presence.isFresh(name);
     const fenced = presence.fenced(name);
     const isOff = fenced !== undefined && !isThere;
-    if (!isOff) this.#fencedMs.delete(name);
+    const nowMs = this.#options.clock.monotonicMs();
+    const sinceMs = this.#fencedMs.get(name) ?? nowMs;
+    if (isOff) this.#fencedMs.set(name, sinceMs);
+    else this.#fencedMs.delete(name);
     return {
       name,
       isPresent: isThere || isFresh,
       isLeaving: !isThere && isFresh && !presence.isAlone,
       fenced,
-      isOver: isOff && this.#fencedForMs(name) >= rememberedMs,
+      isOver: isOff && nowMs - sinceMs >= rememberedMs,
       isSilent: !isFresh,
     };
-  }
-
-  #fencedForMs(name: string): number {
-    const nowMs = this.#options.clock.monotonicMs();
-    const sinceMs = this.#fencedMs.get(name) ?? nowMs;
-    this.#fencedMs.set(name, sinceMs);
-    return nowMs - sinceMs;
   }
 
   /** Every Node by name, and the nodes of the list, each once. A node without a Node object gets nothing new. */

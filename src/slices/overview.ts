@@ -7,7 +7,6 @@ import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { formatInterval } from "../net/interval.ts";
 import type { SliceCaches } from "./caches.ts";
-import type { SlicesOptions } from "./leader.ts";
 import type { SlicePlan } from "./plan/facts.ts";
 import type { CutRules } from "./ranges/consent.ts";
 import { type ExistingPool, wishesOf } from "./ranges/desired-ranges.ts";
@@ -15,6 +14,7 @@ import type { PoolBlocks } from "./ranges/phases.ts";
 import { isUnheard, joinedBlocks, lostPools, type PoolTarget, targetsOf } from "./ranges/pool-targets.ts";
 import type { StateRound } from "./ranges/state-round.ts";
 import type { RestoredJournals } from "./restored-journals.ts";
+import type { SlicesOptions } from "./term.ts";
 import { readPool } from "./writers/pool-object.ts";
 import type { PoolPhase } from "./writers/pool-writer.ts";
 
@@ -142,7 +142,11 @@ export class Overview {
         this.#isAwake = true;
       }
       await sleep(clock, freshMs, signal);
-      await this.#rest(signal);
+      if (this.#isAwake) continue;
+      const woken = new AbortController();
+      this.#wake = () => woken.abort();
+      await sleep(clock, intervalMs, AbortSignal.any([signal, woken.signal]));
+      this.#wake = () => {};
     }
   }
 
@@ -181,13 +185,5 @@ export class Overview {
       if (this.#told.get(key) !== text) this.#options.touch(key);
     }
     this.#told = told;
-  }
-
-  async #rest(signal: AbortSignal): Promise<void> {
-    if (this.#isAwake || signal.aborted) return;
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    await sleep(this.#options.clock, intervalMs, AbortSignal.any([signal, woken.signal]));
-    this.#wake = () => {};
   }
 }

@@ -29,7 +29,12 @@ export class ReadYourWrites<T extends KubeObject> extends Store<T> {
   follow(informer: Informer<T>): () => void {
     return informer.handle((event) => {
       const object = event.object as T;
-      if (event.type === "delete") this.#gone(object);
+      if (event.type === "delete") {
+        const key = keyOf(object);
+        if (this.#deleted.get(key) === object.metadata.uid) this.#deleted.delete(key);
+        const known = this.#known(object);
+        if (known !== undefined) this.#remove(known);
+      }
       // Versions come in order: this history went back, etcd was restored, and the known version never was.
       else if (event.type === "update" && versionOf(event.previous) > versionOf(object)) this.set(object);
       else this.put(object);
@@ -57,13 +62,6 @@ export class ReadYourWrites<T extends KubeObject> extends Store<T> {
     if (known === undefined) return;
     this.#deleted.set(keyOf(object), object.metadata.uid ?? "");
     this.#remove(known);
-  }
-
-  #gone(object: T): void {
-    const key = keyOf(object);
-    if (this.#deleted.get(key) === object.metadata.uid) this.#deleted.delete(key);
-    const known = this.#known(object);
-    if (known !== undefined) this.#remove(known);
   }
 
   /** The same object by UID, in any version. */

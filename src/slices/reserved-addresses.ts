@@ -4,6 +4,7 @@
 import { tryAddress } from "../api/holds/address-name.ts";
 import { parseDomain } from "../api/pools/domain.ts";
 import { readPoolName } from "../api/pools/pool-name.ts";
+import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import type { SliceObject } from "../cluster/slice-object.ts";
 import type { Domain, Hold } from "../ipam/ledger.ts";
 import { orAborted } from "../kube/abort.ts";
@@ -16,12 +17,12 @@ import { type Interval, intervalOf } from "../net/interval.ts";
 import { orNone } from "../net/or-none.ts";
 import { contains, overlaps } from "../net/prefix.ts";
 import type { SliceCaches } from "./caches.ts";
-import type { SlicesOptions } from "./leader.ts";
 import type { RangePlace } from "./ranges/phases.ts";
 import type { PoolTarget } from "./ranges/pool-targets.ts";
 import { readPool } from "./writers/pool-object.ts";
 
-export interface ReservedOptions extends Pick<SlicesOptions, "client" | "reservations" | "holds"> {
+export interface ReservedOptions extends Pick<ReconcilerOptions, "client" | "reservations" | "holds"> {
+  readonly caches: SliceCaches;
   readonly onChange: (place: ReservedPlace) => void;
 }
 
@@ -40,7 +41,8 @@ export class ReservedAddresses {
   readonly #ahead = new Map<ObjectKey, readonly ReservedPlace[]>();
   /** Key: namespace and domain. */
   readonly #held = new Map<string, Counted>();
-
+  /** UID of a slice -> the word whose moved addresses have been looked for. */
+  readonly #lookedFor = new Map<string, string>();
   #isFollowing = false;
   #isKnown = false;
   /** The first list, shared by all who wait for it. */
@@ -91,7 +93,7 @@ export class ReservedAddresses {
     return this.#ahead.size > 0;
   }
 
-  in(scope: RangePlace): IntervalSet {
+  #in(scope: RangePlace): IntervalSet {
     const found = new IntervalSet();
     for (const [place, addresses] of this.#held) {
       // A namespace has no blank.
@@ -130,32 +132,20 @@ export class ReservedAddresses {
       if (addresses.size === 0) this.#held.delete(place);
     }
   }
-}
 
-/**
- * Addresses that slices of a pool may not hand out: reserved ones, and slices of an overlapping older range that
- * drains. An address that a node's word calls moved is known to be held, or gone, before its slice is forgotten.
- */
-export class ReservedView {
-  readonly #reserved: ReservedAddresses;
-  readonly #caches: SliceCaches;
-  /** UID of a slice -> the word whose moved addresses have been looked for. */
-  readonly #lookedFor = new Map<string, string>();
-
-  constructor(reserved: ReservedAddresses, caches: SliceCaches) {
-    this.#reserved = reserved;
-    this.#caches = caches;
-  }
-
+  /**
+   * Addresses that slices of a pool may not hand out: reserved ones, and slices of an overlapping older range that
+   * drains. An address that a node's word calls moved is known to be held, or gone, before its slice is forgotten.
+   */
   async of(target: PoolTarget, slices: readonly SliceObject[], signal: AbortSignal): Promise<Interval[]> {
     const scope = { ...target, pool: target.name };
-    let held = this.#reserved.in(scope);
+    let held = this.#in(scope);
     const sealed = slices.filter(({ word }) => (word?.moved.length ?? 0) > 0);
     const unknown = sealed.filter((each) => this.#lookedFor.get(uidOf(each)) !== labelOf(each));
     const moved = unknown.flatMap(({ word }) => word!.moved);
     if (moved.some((text) => !held.has(tryAddress(text) ?? target.range.first))) {
-      await this.#reserved.refresh(signal);
-      held = this.#reserved.in(scope);
+      await this.refresh(signal);
+      held = this.#in(scope);
     }
     for (const each of unknown) this.#lookedFor.set(uidOf(each), labelOf(each));
     return [...held, ...this.#draining(target)];
@@ -168,7 +158,7 @@ export class ReservedView {
 
   #draining(target: PoolTarget): Interval[] {
     const found: Interval[] = [];
-    for (const object of this.#caches.pools.list()) {
+    for (const object of this.#options.caches.pools.list()) {
       const pool = readPool(object);
       if (pool === undefined || pool.namespace !== target.namespace || pool.network !== target.network) continue;
       if (pool.name === target.name || !overlaps(pool.range, target.range)) continue;

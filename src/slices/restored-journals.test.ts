@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 
 import { journalAnnotation, leaseNodeAnnotation, nodeLeaseName, writeJournalSlices } from "../api/slices/node-lease.ts";
-import { ManualClock } from "../kube/manual-clock.ts";
+import { ManualClock } from "../kube/testing/manual-clock.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import type { SliceCaches } from "./caches.ts";
 import { RestoredJournals } from "./restored-journals.ts";

@@ -165,7 +165,7 @@ export class RestoredJournals {
 
   /** Of all nodes, or of the one of a Lease. */
   *forgotten(of?: DeepReadonly<Lease>): IterableIterator<ForgottenSlice> {
-    const { caches, presence } = this.#options;
+    const { caches, log, presence } = this.#options;
     for (const lease of of === undefined ? caches.leases.list() : [of]) {
       const node = nodeOfLease(lease);
       if (node === undefined) continue;
@@ -177,7 +177,11 @@ export class RestoredJournals {
       if (lost.length === 0 || presence.fenced(node) !== undefined) continue;
       const possible = lost.filter((each) => this.#isPossible(each));
       const wrong = lost.filter((each) => !this.#isPossible(each));
-      if (wrong[0] !== undefined && this.#warned.get(node) !== said) this.#warn(wrong[0], wrong.length);
+      if (wrong[0] !== undefined && this.#warned.get(node) !== said) {
+        const what = `the Lease of node ${node} names ${wrong.length} slices that their pools cannot have, and they are ignored`;
+        const { pool, block } = wrong[0];
+        log.warn(`${what}: look at its daemon, and at who else writes that Lease`, { node, pool, block: `${block}` });
+      }
       this.#warned.set(node, said);
       yield* possible;
     }
@@ -229,12 +233,6 @@ export class RestoredJournals {
       if (clock.monotonicMs() >= this.#untilMs + hearMs.perSlice * Math.min(more, unnamedMost)) continue;
       if (caches.slices.byIndex("node", node).length < slices.length + more) yield node;
     }
-  }
-
-  #warn({ node, pool, block }: ForgottenSlice, count: number): void {
-    const what = `the Lease of node ${node} names ${count} slices that their pools cannot have, and they are ignored`;
-    const fields = { node, pool, block: `${block}` };
-    this.#options.log.warn(`${what}: look at its daemon, and at who else writes that Lease`, fields);
   }
 
   #said(node: string, { metadata }: DeepReadonly<Lease>): Said {

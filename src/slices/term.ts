@@ -1,33 +1,50 @@
-// One term of a leader of slices: from the moment it leads, with lists made after that, to its end.
+// The leader's work on node slices, put together: one term, from the moment it leads, with lists made after that, to
+// its end. Other reconcilers follow the same informers, so these come in.
 import { journalAnnotation, seenAnnotation } from "../api/slices/node-lease.ts";
 import { grantAnnotation } from "../api/slices/slice-grant.ts";
 import { nodeOfLease } from "../cluster/fencing.ts";
-import type { Node, StoredPool } from "../cluster/resources.ts";
+import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
+import type { StoredPool } from "../cluster/resources.ts";
 import { readSlice } from "../cluster/slice-object.ts";
 import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../kube/meta.ts";
+import type { Runnable } from "../kube/process/stages.ts";
 import { Controller } from "../kube/queue/controller.ts";
 import { contains } from "../net/prefix.ts";
 import { SliceCaches } from "./caches.ts";
 import { ConditionEvents } from "./condition-events.ts";
-import type { SlicesOptions } from "./leader.ts";
+import type { SliceMetrics } from "./metrics.ts";
 import { Nodes } from "./nodes.ts";
 import { Overview } from "./overview.ts";
-import { defaultCutLimits, trustedNamespaces } from "./ranges/consent.ts";
+import { type CutRules, defaultCutLimits, trustedNamespaces } from "./ranges/consent.ts";
 import { isUnheard } from "./ranges/pool-targets.ts";
 import { StateRound } from "./ranges/state-round.ts";
 import { type WritesListener, StaleError } from "./read-your-writes.ts";
-import { RequeuePacing } from "./requeue-pacing.ts";
-import { isOfRange, ReservedAddresses, type ReservedPlace, ReservedView } from "./reserved-addresses.ts";
+import { isOfRange, ReservedAddresses, type ReservedPlace } from "./reserved-addresses.ts";
 import { RestoredJournals } from "./restored-journals.ts";
 import { AdaptiveLimiter } from "./writers/adaptive-limiter.ts";
 import { writeLease } from "./writers/lease-writer.ts";
 import { recordLeft } from "./writers/left-behind.ts";
-import { PoolWriter } from "./writers/pool-writer.ts";
+import { type PoolWriter, poolWriter } from "./writers/pool-writer.ts";
 import { SliceWriter } from "./writers/slice-writer.ts";
 
+export interface SlicesOptions extends ReconcilerOptions {
+  /** Who may cut ranges, and how many. Default: definitions in the system namespace and `default`, the usual limits. */
+  readonly cutRules?: CutRules;
+  readonly metrics?: SliceMetrics;
+}
+
+/** Runs under the lease. Each term begins with a list: another leader or a restore may have changed everything. */
+export function leadSlices(options: SlicesOptions): Runnable {
+  return { name: "slices", run: (signal) => new Term(options).run(signal) };
+}
+
+/** A look at each of ten pools of 5,000 nodes takes some 50 ms: once a second it is half a core at most. */
+const lookEveryMs = 1000;
+/** Changes of one moment are one look; the fill of a slice is not urgent. */
+const lookAfterMs = { soon: 50, slowly: 10_000 } as const;
 /** A node that joins changes ten pools at once, in a large cluster over seconds: one write of its Lease serves all. */
 const leaseGatherMs = { few: 300, many: 2000 } as const;
 const manyNodes = 200;
@@ -39,20 +56,20 @@ const restMs = 5000;
 /** 5,000 objects of a new pool are some 10,000 writes: 16 at a time, 10 ms each, some 7 s; on a slow server minutes. */
 const reconcileTimeoutMs = 600_000;
 
-export class Term {
+class Term {
   readonly #options: SlicesOptions;
   readonly #caches: SliceCaches;
   readonly #reserved: ReservedAddresses;
-  readonly #view: ReservedView;
   readonly #nodes: Nodes;
   readonly #journals: RestoredJournals;
   readonly #told: ConditionEvents;
   readonly #overview: Overview;
   readonly #pools: Controller;
   readonly #leases: Controller;
-  readonly #pace: RequeuePacing;
   readonly #writer: PoolWriter;
   readonly #limiter: AdaptiveLimiter;
+  /** Key of a pool -> when the last look at it began. */
+  readonly #lookedMs = new Map<string, number>();
   /** Node -> since when its Lease is due. */
   readonly #leasesDueMs = new Map<string, number>();
   #isRunning = false;
@@ -63,9 +80,8 @@ export class Term {
     const { clock, systemNamespace } = options;
     const listeners = { slice: this.#onSlice, pool: this.#onPool, lease: this.#onLease };
     this.#caches = new SliceCaches(options, listeners);
-    this.#reserved = new ReservedAddresses({ ...options, onChange: this.#onReserved });
-    this.#view = new ReservedView(this.#reserved, this.#caches);
     const shared = { ...options, caches: this.#caches };
+    this.#reserved = new ReservedAddresses({ ...shared, onChange: this.#onReserved });
     this.#journals = new RestoredJournals(shared);
     this.#nodes = new Nodes(shared);
     this.#told = new ConditionEvents(options.events);
@@ -78,11 +94,10 @@ export class Term {
       mark: (target, phase, end) => this.#writer.mark(target, phase, end),
     });
     const { cutRules = { ...defaultCutLimits, trusted: trustedNamespaces(systemNamespace) } } = options;
-    const touch = (key: string) => this.#pace.touch(key);
+    const touch = (key: string) => this.#touch(key);
     this.#overview = new Overview({ ...shared, cutRules, state, journals: this.#journals, touch });
     this.#pools = this.#controller("slices", 4, (key, signal) => this.#reconcilePool(key, signal));
     this.#leases = this.#controller("slice-leases", 16, (node, signal) => this.#reconcileLease(node, signal));
-    this.#pace = new RequeuePacing(clock, this.#pools);
     this.#limiter = new AdaptiveLimiter({ nowMs: () => clock.monotonicMs() });
     this.#writer = this.#makeWriter();
   }
@@ -103,7 +118,16 @@ export class Term {
     this.#isRunning = true;
     this.#journals.begin();
     const ends = [
-      this.#options.nodes.handle(({ object }) => this.#onNode(object)),
+      // Nodes write their status every few seconds: only a change of the node's facts counts.
+      this.#options.nodes.handle(
+        ({
+          object: {
+            metadata: { name = "" },
+          },
+        }) => {
+          if (this.#nodes.hasChanged(name)) this.#touchAll([name]);
+        },
+      ),
       this.#options.definitions.handle(() => this.#overview.wake()),
     ];
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
@@ -135,11 +159,11 @@ export class Term {
     const { client, clock, metrics } = this.#options;
     const nowMs = () => clock.wallMs();
     const left = recordLeft.bind(undefined, { client, reserved: this.#reserved, nowMs });
-    return new PoolWriter({
+    return poolWriter({
       client,
       caches: this.#caches,
       slices: new SliceWriter(client, this.#caches, left),
-      reserved: this.#view,
+      reserved: this.#reserved,
       journals: this.#journals,
       limiter: this.#limiter,
       nowMs,
@@ -160,13 +184,13 @@ export class Term {
     if (phase === undefined) return this.#pools.enqueueAfter(key, restMs);
     // A phase that is on record and not told yet: the pool is looked at when it is told.
     if (phase.phase === undefined && target.wanted && target.refusal === undefined) return;
-    this.#pace.began(key);
+    this.#lookedMs.set(key, this.#options.clock.monotonicMs());
     // Shared informers may lag: the ledger is asked once.
     await this.#reserved.known(signal, this.#lifetime);
     const isGone = await this.#writer.reconcile(target, phase, signal);
     if (!isGone) return;
     this.#told.forget(key);
-    this.#pace.forget(key);
+    this.#lookedMs.delete(key);
     this.#options.metrics?.pool(target, undefined);
     this.#overview.gone(key);
   }
@@ -182,6 +206,11 @@ export class Term {
     await writeLease(options, this.#nodes.facts(node), signal);
   }
 
+  #touch(key: string): void {
+    const nextMs = (this.#lookedMs.get(key) ?? Number.NEGATIVE_INFINITY) + lookEveryMs;
+    this.#pools.enqueueAfter(key, Math.max(lookAfterMs.soon, nextMs - this.#options.clock.monotonicMs()));
+  }
+
   #touchLease(node: string): void {
     if (!this.#leasesDueMs.has(node)) this.#leasesDueMs.set(node, this.#options.clock.monotonicMs());
     this.#leases.enqueueAfter(node, this.#isLarge ? leaseGatherMs.many : leaseGatherMs.few);
@@ -194,17 +223,17 @@ export class Term {
   readonly #onSlice: WritesListener<StoredPool> = (object, previous, isGone) => {
     const slice = readSlice(object);
     if (slice === undefined) return;
-    if (isGone) this.#view.forget(slice);
+    if (isGone) this.#reserved.forget(slice);
     const isNews = isGone || previous === undefined;
-    if (isNews || isUrgent(object, previous)) this.#pace.touch(slice.pool);
-    else this.#pace.touchSlowly(slice.pool);
+    if (isNews || isUrgent(object, previous)) this.#touch(slice.pool);
+    else this.#pools.enqueueAfter(slice.pool, lookAfterMs.slowly);
     const grantOf = (each: DeepReadonly<StoredPool>) => each.metadata.annotations?.[grantAnnotation];
     if (isNews || grantOf(object) !== grantOf(previous)) this.#touchLease(slice.node);
     if (isNews) this.#overview.wake();
   };
 
   readonly #onPool = (object: DeepReadonly<KubeObject>) => {
-    this.#pace.touch(keyOf(object));
+    this.#touch(keyOf(object));
     this.#overview.wake();
   };
 
@@ -226,21 +255,16 @@ export class Term {
     const said = [lease, previous].map((each) => each?.metadata.annotations?.[journalAnnotation]);
     if (said[0] === said[1]) return;
     const forgotten = [lease, ...(previous ? [previous] : [])].flatMap((each) => [...this.#journals.forgotten(each)]);
-    for (const { pool } of forgotten) this.#pace.touch(pool);
+    for (const { pool } of forgotten) this.#touch(pool);
     if (forgotten.length > 0) this.#overview.wake();
   }
 
   readonly #onReserved = ({ namespace, domain, address }: ReservedPlace) => {
     for (const { key, namespace: own, network, name: pool, range } of this.#overview.targets.values()) {
       if (own !== namespace || !contains(range, address)) continue;
-      if (isOfRange(domain, { namespace, network, pool, range })) this.#pace.touch(key);
+      if (isOfRange(domain, { namespace, network, pool, range })) this.#touch(key);
     }
   };
-
-  /** Nodes write their status every few seconds: only a change of the node's facts counts. */
-  #onNode({ metadata: { name = "" } }: DeepReadonly<Node>): void {
-    if (this.#isRunning && this.#nodes.hasChanged(name)) this.#touchAll([name]);
-  }
 
   /** Changes that no event tells: a Lease that is not renewed, a quarantine that is over, reservations that went. */
   async #tick(signal: AbortSignal): Promise<void> {
@@ -255,7 +279,7 @@ export class Term {
   }
 
   #touchPools(): void {
-    for (const key of this.#overview.targets.keys()) this.#pace.touch(key);
+    for (const key of this.#overview.targets.keys()) this.#touch(key);
   }
 
   #touchAll(nodes: readonly string[]): void {

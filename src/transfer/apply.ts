@@ -1,23 +1,15 @@
 // The way there. `apply` may be killed at any point and called again: it goes on with what it recorded. What fails
 // half-way is taken back before anybody may write again.
+import { asError } from "../kube/abort.ts";
 import { detectUpstream } from "../ledger/coexistence/upstream.ts";
 import { TransferError } from "./error.ts";
-import {
-  assertCluster,
-  clusterId,
-  fenceFor,
-  liftDead,
-  messageOf,
-  type MigrationOptions,
-  performPhases,
-} from "./migration.ts";
+import { type MigrationOptions, assertCluster, clusterId, fenceFor, liftDead, performPhases } from "./migration.ts";
 import type { Goal } from "./plan/goal.ts";
-import { isEmpty, makePlan, originalsOf, type Plan } from "./plan/plan.ts";
-import { readSurvey } from "./plan/read-survey.ts";
+import { type Plan, isEmpty, makePlan, originalsOf } from "./plan/plan.ts";
 import { phasesBack, phasesOf } from "./plan/step.ts";
-import { objectId, type Survey } from "./plan/survey.ts";
+import { type Survey, objectId, readSurvey } from "./plan/survey.ts";
 import type { Fence } from "./quiesce/quiesce.ts";
-import { goalOf, type MigrationRecord, plainOf } from "./record/record.ts";
+import { type MigrationRecord, goalOf, plainOf } from "./record/record.ts";
 import { standingRecords } from "./since.ts";
 
 /** Going back after a failure must not hang for ever on a server that is gone. */
@@ -94,7 +86,7 @@ async function carryOut(options: ApplyOptions, record: MigrationRecord, fence: F
     await performPhases(options, phasesOf(record.plan), { signal: fence.signal });
     await store.save({ ...record, state: "applied" }, fence.signal);
   } catch (error) {
-    options.say(`failed: ${messageOf(error)}`);
+    options.say(`failed: ${asError(error).message}`);
     options.say("going back to how it was");
     await goBack(options, record, fence);
     throw error;
@@ -111,7 +103,7 @@ async function goBack(options: MigrationOptions, record: MigrationRecord, fence:
     await options.store.save({ ...record, state: "rolled-back" }, signal);
   } catch (error) {
     await fence.leave();
-    options.say(`could not go back either: ${messageOf(error)}`);
+    options.say(`could not go back either: ${asError(error).message}`);
     const words = `Writers stay paused. Set right what is named and run holdfast migrate apply or rollback again, with ${options.store.place}.`;
     options.say(words);
     return;

@@ -1,27 +1,22 @@
 // What the way there (apply.ts) and the way back (rollback.ts) of a migration have in common.
 import { leaseName } from "../api/slices/slice-name.ts";
 import { namespaces } from "../cluster/resources.ts";
-import type { Clock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { TransferError } from "./error.ts";
-import { perform, type PerformOptions } from "./perform.ts";
+import { type PerformOptions, perform } from "./perform.ts";
 import { matchPools } from "./plan/match.ts";
 import { networksOf } from "./plan/network.ts";
-import { readSurvey } from "./plan/read-survey.ts";
-import { describeStep, type Phase } from "./plan/step.ts";
-import { liftLeftover, quiesce, type QuiesceOptions } from "./quiesce/quiesce.ts";
+import { type Phase, describeStep } from "./plan/step.ts";
+import { readSurvey } from "./plan/survey.ts";
+import { type QuiesceOptions, liftLeftover, quiesce } from "./quiesce/quiesce.ts";
 import type { MigrationRecord, RecordStore } from "./record/record.ts";
 
-export interface MigrationOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
+type Fencing = Pick<QuiesceOptions, "client" | "clock" | "systemNamespace" | "signal" | "say" | "quietMs">;
+
+export interface MigrationOptions extends Fencing {
   readonly store: RecordStore;
-  readonly systemNamespace: string;
   /** Of a new migration; 8 characters and more of [0-9a-z-]. */
   readonly newId: () => string;
-  readonly say: (line: string) => void;
-  readonly quietMs?: QuiesceOptions["quietMs"];
-  readonly signal: AbortSignal;
 }
 
 /** A create costs the server 4 ms; this many at once keep two cores busy and nobody else waiting. */
@@ -78,8 +73,4 @@ export function assertCluster(record: MigrationRecord, cluster: string, store: R
 export async function clusterId(client: KubeClient, signal: AbortSignal): Promise<string> {
   const { metadata } = await client.get(namespaces, { name: "kube-system" }, { signal });
   return metadata.uid ?? "";
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

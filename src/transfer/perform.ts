@@ -2,7 +2,6 @@
 // is never overwritten: it ends the migration with a sentence instead.
 import { holds, ipPools, networkAttachmentDefinitions, reservations } from "../cluster/resources.ts";
 import { isApiError } from "../kube/errors.ts";
-import { lookUp } from "../kube/look-up.ts";
 import { type KubeObject, parseKey, picked } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -112,7 +111,7 @@ async function remove({ client, signal, changed: mode }: PerformOptions, object:
 }
 
 function find(client: KubeClient, object: Moved, signal: AbortSignal): Promise<KubeObject | undefined> {
-  return lookUp(client, resources[object.kind], placeOf(object), { signal });
+  return client.lookUp(resources[object.kind], placeOf(object), { signal });
 }
 
 function placeOf({ metadata }: Moved): { namespace: string; name: string } {

@@ -1,9 +1,8 @@
 // The way back by the record: everything as it was, unless addresses were given since that would be forgotten.
 import { TransferError } from "./error.ts";
-import { assertCluster, clusterId, fenceFor, liftDead, type MigrationOptions, performPhases } from "./migration.ts";
-import { readSurvey } from "./plan/read-survey.ts";
+import { type MigrationOptions, assertCluster, clusterId, fenceFor, liftDead, performPhases } from "./migration.ts";
 import { phasesBack } from "./plan/step.ts";
-import type { Survey } from "./plan/survey.ts";
+import { type Survey, readSurvey } from "./plan/survey.ts";
 import type { MigrationRecord } from "./record/record.ts";
 import { givenSince, namesTakenSince, withCurrentClaims } from "./since.ts";
 

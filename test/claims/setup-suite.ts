@@ -11,9 +11,9 @@ import {
 import { releaseFinalizers } from "../../src/claims/uninstall.ts";
 import { ipamClaims, leases } from "../../src/cluster/resources.ts";
 import { isApiError } from "../../src/kube/errors.ts";
-import { ManualClock } from "../../src/kube/manual-clock.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
+import { ManualClock } from "../../src/kube/testing/manual-clock.ts";
 import { until } from "../lab/wait.ts";
 
 export interface SetupFixture {
@@ -152,7 +152,6 @@ export function setupStories(server: string, open: () => Promise<SetupFixture>, 
           client: fixture.client,
           clock,
           systemNamespace: "kube-system",
-          leaderLease: "holdfast-controller",
           dryRun: false,
           isConfirmed: true,
           ...more,

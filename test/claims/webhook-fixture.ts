@@ -3,11 +3,7 @@ import { definitionOf } from "../../src/api/definition.ts";
 import { kinds } from "../../src/api/kinds.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { installClaimDefinition } from "../../src/claims/crd.ts";
-import {
-  mutatingConfiguration,
-  validatingConfiguration,
-  webhookServiceName,
-} from "../../src/claims/webhook/configuration.ts";
+import { mutatingConfiguration, validatingConfiguration } from "../../src/claims/webhook/configuration.ts";
 import { claimsKey, writeClaimsState } from "../../src/cluster/claims-state.ts";
 import {
   configMaps,
@@ -19,6 +15,7 @@ import {
   type StoredClaim,
 } from "../../src/cluster/resources.ts";
 import { stateName } from "../../src/cluster/state.ts";
+import { webhookServiceName } from "../../src/cluster/webhooks.ts";
 import { assembleController, type AssembledController } from "../../src/controller/controller.ts";
 import { webhookConfigurations } from "../../src/kube/admission/webhook-configuration.ts";
 import { realClock } from "../../src/kube/clock.ts";

@@ -2,7 +2,7 @@
 import { poolNamespaceKey } from "../../src/cluster/coexistence-word.ts";
 import { type ConfigMap, configMaps } from "../../src/cluster/resources.ts";
 import { slicedKey, type SlicedRanges, writeSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
-import { stateObject } from "../../src/cluster/state.ts";
+import { stateObject } from "../../src/cluster/testing/state.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 

@@ -2,7 +2,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { configMaps, daemonSets, deployments, ipPools, leases, nodeSlicePools } from "../../src/cluster/resources.ts";
-import { fetchState, readState, stateObject } from "../../src/cluster/state.ts";
+import { fetchState, readState } from "../../src/cluster/state.ts";
+import { stateObject } from "../../src/cluster/testing/state.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { LeaseLock } from "../../src/kube/lease.ts";
 import { KubeClient } from "../../src/kube/rest.ts";

@@ -10,7 +10,7 @@ import type { Transport } from "../../src/kube/transport/transport.ts";
 import { type Log, silent } from "../../src/log/log.ts";
 import type { DaemonOptions } from "../../src/node/context.ts";
 import { runDaemon } from "../../src/node/daemon.ts";
-import { NodeMetrics } from "../../src/node/metrics.ts";
+import { nodeMetrics } from "../../src/node/metrics.ts";
 import { realMachine } from "../../src/node/real-machine.ts";
 import { type Ask, ask, askRaw, type Told } from "./shim.ts";
 
@@ -30,7 +30,7 @@ export class DaemonFixture implements AsyncDisposable {
   /** Calls to the API server, as `POST 201`. Watches are not among them until they end. */
   readonly calls: string[] = [];
   readonly #options: DaemonFixtureOptions;
-  readonly #metrics = new NodeMetrics(this.registry);
+  readonly #metrics = nodeMetrics(this.registry);
   #stop = new AbortController();
   #ended: Promise<void> = Promise.resolve();
 

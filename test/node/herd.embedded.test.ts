@@ -3,8 +3,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 
 import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { configMaps } from "../../src/cluster/resources.ts";
-import { stateObject } from "../../src/cluster/state.ts";
-import { lookUp } from "../../src/kube/look-up.ts";
+import { stateObject } from "../../src/cluster/testing/state.ts";
 import type { Transport } from "../../src/kube/transport/transport.ts";
 import { given, network, pod, Fixture } from "./fixture.ts";
 
@@ -32,7 +31,7 @@ beforeEach(async () => {
   [lists, isOverloaded] = [[], false];
   api = openApi({ path: ":memory:" });
   fixture = await Fixture.open({ transport: api.transport, stop: async () => api.close() });
-  if ((await lookUp(fixture.admin, configMaps, state)) === undefined) {
+  if ((await fixture.admin.lookUp(configMaps, state)) === undefined) {
     const { metadata, data } = stateObject("kube-system", { coexistence: false, why: "", paused: "" });
     const sliced = JSON.stringify({ version: 1, ranges: [] });
     await fixture.admin.create(configMaps, { metadata, data: { ...data, sliced } });

@@ -10,7 +10,7 @@ import { parseAsked, whoHolds } from "../../src/check/who.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { noSlicedRanges, slicedKey, writeSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
 import { stateName } from "../../src/cluster/state.ts";
-import { ManualClock } from "../../src/kube/manual-clock.ts";
+import { ManualClock } from "../../src/kube/testing/manual-clock.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import { type Fixture, system } from "./fixture.ts";

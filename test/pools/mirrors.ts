@@ -4,9 +4,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { PoolAllocation } from "../../src/api/pools/ip-pool.ts";
 import { decodeFreeMap, encodeFreeMap, freeMapName } from "../../src/cluster/free-map.ts";
 import * as kinds from "../../src/cluster/resources.ts";
-import { silent } from "../../src/log/log.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import { FreeMapSweeper } from "../../src/pools/mirror/free-map-sweeper.ts";
+import { sweepOnce } from "../../src/pools/mirror/free-map-sweeper.ts";
 import { FreeMapWriter } from "../../src/pools/mirror/free-map-writer.ts";
 import { MirrorWriter } from "../../src/pools/mirror/mirror-writer.ts";
 import { type Fixture, system } from "./fixture.ts";
@@ -227,16 +226,11 @@ export function mirrorStories(fixture: () => Fixture): void {
       // Without an owner: the server's own garbage collection would be faster than we are.
       const left = { pool: key, prefix: parsePrefix("10.0.0.0/24"), taken: [], writtenMs: Date.now(), holders: 0 };
       await fixture().client.create(kinds.configMaps, encodeFreeMap(system, left));
-      const sweeper = new FreeMapSweeper({
-        client: fixture().client,
-        clock: mirror.clock,
-        log: silent,
-        namespaces: () => [system, "shop"],
-      });
+      const sweep = () => sweepOnce(fixture(), [system, "shop"], mirror.signal);
       fixture().fault = (_method, path) => path.includes("/configmaps") && "forbidden";
-      expect(await sweeper.sweep(mirror.signal)).toBe(0);
+      expect(await sweep()).toBe(0);
       fixture().fault = (_method, path) => path.includes("/shop/configmaps") && "forbidden";
-      expect(await sweeper.sweep(mirror.signal)).toBe(1);
+      expect(await sweep()).toBe(1);
       fixture().fault = undefined;
       const { items } = await fixture().client.list(kinds.configMaps, { namespace: system });
       const names = items.map(({ metadata }) => metadata.name);

@@ -9,7 +9,7 @@ import { readSnapshot } from "../../src/check/snapshot.ts";
 import { parseAsked, whoHolds } from "../../src/check/who.ts";
 import { offBy } from "../../src/cluster/fencing.ts";
 import * as kinds from "../../src/cluster/resources.ts";
-import { ManualClock } from "../../src/kube/manual-clock.ts";
+import { ManualClock } from "../../src/kube/testing/manual-clock.ts";
 import {
   leaseObject,
   type SliceParts,

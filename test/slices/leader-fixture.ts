@@ -13,10 +13,10 @@ import { noSlicedRanges, readSlicedRanges } from "../../src/cluster/sliced-range
 import { stateName } from "../../src/cluster/state.ts";
 import { assembleController, type ControllerOptions } from "../../src/controller/controller.ts";
 import { isApiError } from "../../src/kube/errors.ts";
-import { ManualClock, settle } from "../../src/kube/manual-clock.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
+import { ManualClock, settle } from "../../src/kube/testing/manual-clock.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 import { silent } from "../../src/log/log.ts";
 import { defaultCutLimits, trustedNamespaces } from "../../src/slices/ranges/consent.ts";

@@ -6,7 +6,6 @@ import { journalAnnotation, nodeLeaseName } from "../../src/api/slices/node-leas
 import { configMaps, leases, nodes, nodeSlicePools, reservations } from "../../src/cluster/resources.ts";
 import { readSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
 import { controllerLease, fetchState, restoredKey, stateName } from "../../src/cluster/state.ts";
-import { lookUp } from "../../src/kube/look-up.ts";
 import { type Fixture, moment, systemNamespace } from "./fixture.ts";
 import { patient, restorableServer } from "./restorable-server.ts";
 import { added, addMany, eventsOf } from "./steps.ts";
@@ -17,7 +16,7 @@ const { snapshot, restore } = restorableServer((each) => (fixture = each), { res
 
 const sliced = async () => readSlicedRanges(await fetchState(fixture.admin, { namespace: systemNamespace }))?.ranges;
 const leaseOf = (node: string) =>
-  lookUp(fixture.admin, leases, { namespace: systemNamespace, name: nodeLeaseName(node) });
+  fixture.admin.lookUp(leases, { namespace: systemNamespace, name: nodeLeaseName(node) });
 /** What the node's Lease says that its journal has. */
 const said = async (node: string) => (await leaseOf(node))?.metadata.annotations?.[journalAnnotation] ?? "";
 const renewed = async (node: string) => (await leaseOf(node))?.spec?.renewTime;
@@ -133,7 +132,7 @@ it(
     await fixture.define("cut", { range: "10.121.0.0/26", node_slice_size: "/28", network_name: "cut" });
     const elected = fixture.lead({ isElected: true });
     const at = { namespace: systemNamespace, name: controllerLease };
-    const renewals = async () => (await lookUp(fixture.admin, leases, at))?.spec?.renewTime;
+    const renewals = async () => (await fixture.admin.lookUp(leases, at))?.spec?.renewTime;
     await expect.poll(sliced, patient).toHaveLength(1);
     snapshot();
     const before = await renewals();

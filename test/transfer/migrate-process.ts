@@ -6,7 +6,7 @@ import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport/transport.ts";
 import { apply } from "../../src/transfer/apply.ts";
-import { plainGoal } from "../../src/transfer/plan/goal.ts";
+import { plainGoal } from "../../src/transfer/plan/testing/goal.ts";
 import { fileStore } from "../../src/transfer/record/record-file.ts";
 import { rollback } from "../../src/transfer/rollback.ts";
 

@@ -10,7 +10,7 @@ import { ipPools } from "../../src/cluster/resources.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { apply } from "../../src/transfer/apply.ts";
-import { plainGoal } from "../../src/transfer/plan/goal.ts";
+import { plainGoal } from "../../src/transfer/plan/testing/goal.ts";
 import { fileStore } from "../../src/transfer/record/record-file.ts";
 import { settleIn, system, village } from "./fixtures.ts";
 import { transferSuite } from "./suite.ts";

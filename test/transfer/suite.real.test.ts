@@ -15,7 +15,7 @@ import { connect, type Connection } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { apply } from "../../src/transfer/apply.ts";
-import { plainGoal } from "../../src/transfer/plan/goal.ts";
+import { plainGoal } from "../../src/transfer/plan/testing/goal.ts";
 import { quiesce } from "../../src/transfer/quiesce/quiesce.ts";
 import { configMapStore } from "../../src/transfer/record/record-config-map.ts";
 import { rollback } from "../../src/transfer/rollback.ts";

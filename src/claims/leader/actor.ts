@@ -40,11 +40,11 @@ type Step<Kind extends ClaimStep["kind"]> = Extract<ClaimStep, { kind: Kind }>;
 
 export class Actor {
   readonly #options: ActorOptions;
-  readonly #told: EventDedup;
+  readonly #tell: ReturnType<typeof eventTeller>;
 
   constructor(options: ActorOptions) {
     this.#options = options;
-    this.#told = new EventDedup(options.events, options.clock);
+    this.#tell = eventTeller(options.events, options.clock);
   }
 
   /** After how long the family is to be planned again; undefined: when something changes. Throws what failed. */
@@ -97,7 +97,7 @@ export class Actor {
         await takeShown(step, this.#options, signal);
         return true;
       case "event":
-        this.#told.tell(family.slice(0, family.indexOf("/")), step);
+        this.#tell(family.slice(0, family.indexOf("/")), step);
         return false;
       case "again":
         return false;
@@ -193,22 +193,14 @@ const againMs = 3_600_000;
 const remembered = 20_000;
 
 /** Events of plans: every plan repeats the present state; people are told once, and again after a while. */
-export class EventDedup {
-  readonly #events: EventRecorder | undefined;
-  readonly #clock: Clock;
-  readonly #last = new Recent<number>(remembered);
-
-  constructor(events: EventRecorder | undefined, clock: Clock) {
-    this.#events = events;
-    this.#clock = clock;
-  }
-
-  tell(namespace: string, { on, name, uid, reason, message }: ClaimEvent): void {
+export function eventTeller(events: EventRecorder | undefined, clock: Clock) {
+  const last = new Recent<number>(remembered);
+  return (namespace: string, { on, name, uid, reason, message }: ClaimEvent): void => {
     const key = `${uid} ${reason} ${message}`;
-    const nowMs = this.#clock.monotonicMs();
-    const lastMs = this.#last.get(key);
+    const nowMs = clock.monotonicMs();
+    const lastMs = last.get(key);
     if (lastMs !== undefined && nowMs - lastMs < againMs) return;
-    this.#last.set(key, nowMs);
-    this.#events?.record({ ...kinds[on], metadata: { namespace, name, uid } }, "Warning", reason, message);
-  }
+    last.set(key, nowMs);
+    events?.record({ ...kinds[on], metadata: { namespace, name, uid } }, "Warning", reason, message);
+  };
 }

@@ -4,7 +4,6 @@ import { massReleaseAnnotation } from "../../api/claims/claim-marks.ts";
 import { type Api, openApi } from "../../apiserver/api.ts";
 import { namespaces } from "../../cluster/resources.ts";
 import { realClock } from "../../kube/clock.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import { KubeClient } from "../../kube/rest.ts";
 import { ClaimCaches } from "./caches.ts";
 
@@ -67,7 +66,7 @@ it("one that a later list lacks frees none: the server may have an older copy", 
   await listed("shop");
   await blind();
   await client.delete(namespaces, { name: "shop" });
-  await expect.poll(() => lookUp(client, namespaces, { name: "shop" })).toBeUndefined();
+  await expect.poll(() => client.lookUp(namespaces, { name: "shop" })).toBeUndefined();
   follow();
   await gone("shop");
   expect(caches.massReleaseOf("shop")).toBeUndefined();

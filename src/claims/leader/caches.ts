@@ -5,6 +5,7 @@ import * as marks from "../../api/claims/claim-marks.ts";
 import * as kubevirt from "../../api/claims/kubevirt.ts";
 import { OptionalInformer, type OptionalInformerOptions } from "../../cluster/optional-informer.ts";
 import * as kinds from "../../cluster/resources.ts";
+import { isObject } from "../../cni/json.ts";
 import { Informer } from "../../kube/cache/informer.ts";
 import { type DeepReadonly, type KubeObject, picked } from "../../kube/meta.ts";
 import type { FamilyFacts } from "../plan/facts.ts";
@@ -201,9 +202,5 @@ function trimSpec(spec: kubevirt.VmiSpec | undefined): kubevirt.VmiSpec {
 function named<T extends { name?: string }>(listed: readonly T[] | undefined): T[] {
   const all: unknown = listed;
   if (!Array.isArray(all)) return [];
-  return all.filter((each): each is T => isObject(each) && typeof (each as T).name === "string");
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+  return all.filter((each): each is T => isObject(each) && typeof each["name"] === "string");
 }

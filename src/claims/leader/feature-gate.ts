@@ -17,13 +17,7 @@ interface KubeVirt extends KubeObject {
   };
 }
 
-const kubevirts = defineResource<KubeVirt>({
-  group: "kubevirt.io",
-  version: "v1",
-  plural: "kubevirts",
-  kind: "KubeVirt",
-  namespaced: true,
-});
+const kubevirts = defineResource<KubeVirt>({ group: "kubevirt.io", version: "v1", kind: "KubeVirt", namespaced: true });
 const featureGate = "VMPersistentIPs";
 
 interface GateOptions extends FollowOptions {

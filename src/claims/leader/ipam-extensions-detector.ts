@@ -4,33 +4,15 @@
 import { claimOwnerAnnotation, upstreamClaimFinalizer } from "../../api/claims/claim-marks.ts";
 import { type Deployment, deployments, type StoredClaim } from "../../cluster/resources.ts";
 import { stateReference } from "../../cluster/state.ts";
+import { webhookConfigurations } from "../../kube/admission/webhook-configuration.ts";
 import { sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../../kube/meta.ts";
-import { defineResource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { ClaimCaches } from "./caches.ts";
 import type { ClaimsOptions } from "./leader.ts";
 
-export interface Extensions {
-  readonly isRunning: boolean;
-  /** `Kind namespace/name`. */
-  readonly objects: readonly string[];
-  /** Sentences: what was found. */
-  readonly why: readonly string[];
-}
-
-interface Mutating extends KubeObject {
-  webhooks?: { name?: string }[];
-}
-
-const configurations = defineResource<Mutating>({
-  group: "admissionregistration.k8s.io",
-  version: "v1",
-  plural: "mutatingwebhookconfigurations",
-  kind: "MutatingWebhookConfiguration",
-  namespaced: false,
-});
+export type Extensions = Awaited<ReturnType<typeof readExtensions>>;
 
 /** What it calls its webhook, in every release so far. */
 const webhookName = "ipam-claims.k8s.cni.cncf.io";
@@ -39,17 +21,19 @@ const image = /(^|\/)[^/]*(ipam-controller|ipam-extensions|ipam-claims)[^/]*$/;
 /** Its Deployment in its own manifests and in those of the network add-ons operator; the prefix has changed once. */
 const deploymentName = /^kubevirt-ipam-(controller|claims)-/;
 
-export async function readExtensions(client: KubeClient, signal: AbortSignal): Promise<Extensions> {
+export async function readExtensions(client: KubeClient, signal: AbortSignal) {
   const found = [
     ...(await seen("its webhook", async () => {
-      const { items } = await client.list(configurations, { signal });
+      const { items } = await client.list(webhookConfigurations.mutating, { signal });
       return items.filter(({ webhooks = [] }) => webhooks.some(({ name }) => name === webhookName));
     })),
     ...(await seen("its Deployment", async () => (await client.list(deployments, { signal })).items.filter(isItself))),
   ];
   return {
     isRunning: found.length > 0,
+    /** `Kind namespace/name`. */
     objects: found.flatMap(({ object }) => object ?? []),
+    /** Sentences: what was found. */
     why: found.map(({ why }) => why),
   };
 }

@@ -87,13 +87,10 @@ function reported(annotations: Readonly<Record<string, string>>, selections: rea
     const place = { namespace: status.network.slice(0, Math.max(slash, 0)), name: status.network.slice(slash + 1) };
     const element = { ...place, interfaceName: status.interface };
     // A plugin that names its network otherwise than by its definition says nothing of which it is.
-    const isOther = place.namespace === "" ? !isAskedFor(element, selections) : !asked.has(keyOf(element));
+    const isAskedFor = () => selections.some(({ interfaceName }) => interfaceName === status.interface);
+    const isOther = place.namespace === "" ? !isAskedFor() : !asked.has(keyOf(element));
     return isOther ? [element] : [];
   });
-}
-
-function isAskedFor({ interfaceName }: Element, selections: readonly Selection[]): boolean {
-  return selections.some((each) => each.interfaceName === interfaceName);
 }
 
 function nameOf(

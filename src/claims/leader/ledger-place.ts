@@ -7,7 +7,6 @@ import type { SlicedRange, SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import { stateName } from "../../cluster/state.ts";
 import { consentFault, placeFault } from "../../cni/by-number.ts";
 import { type Definition, type DefinitionObject, readDefinitions } from "../../cni/config/definitions.ts";
-import type { IpamConfig } from "../../cni/config/ipam-config.ts";
 import { partsOf } from "../../cni/config/overlap-index.ts";
 import { type Persistence, readPersistence } from "../../cni/config/persistence.ts";
 import { poolDefinitionOf } from "../../cni/config/pool-definition.ts";
@@ -45,10 +44,6 @@ export type Placing =
 export interface Asked {
   /** A claim without an owner: whoever may make claims may write its status, so the definition has to consent. */
   readonly isByHand: boolean;
-}
-
-function askedFault(config: IpamConfig, address: Address, { isByHand }: Asked): string | undefined {
-  return (isByHand ? consentFault(config) : undefined) ?? placeFault(config, address);
 }
 
 export interface LedgerPlacesInput {
@@ -131,7 +126,8 @@ export class LedgerPlaces {
       if (why !== undefined) return nowhere(`NetworkAttachmentDefinition ${key} cannot be read (${why})`);
       return { kind: "theirs" };
     }
-    const fault = asked && askedFault(definition.config, address, asked);
+    const unasked = asked?.isByHand === true ? consentFault(definition.config) : undefined;
+    const fault = asked && (unasked ?? placeFault(definition.config, address));
     if (fault !== undefined) return nowhere(`${address} cannot be had of ${key}: ${fault}`);
     const { ranges } = definition.config;
     const index = ranges.findIndex(({ prefix }) => contains(prefix, address));

@@ -7,7 +7,6 @@ import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import type { Standing } from "../../cluster/fencing.ts";
 import { askStanding } from "../../cluster/node-presence.ts";
 import * as kinds from "../../cluster/resources.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import { type KubeObject, type ObjectName, parseKey } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
 import { type Instance, type Machine, trimInstance, trimMachine } from "./caches.ts";
@@ -30,8 +29,7 @@ export async function freshObjects(
 ): Promise<FamilyObjects> {
   const { client, instances, signal } = options;
   const { namespace = "", name } = parseKey(family);
-  const read = <T extends KubeObject>(resource: Resource<T>, at: ObjectName) =>
-    lookUp(client, resource, at, { signal });
+  const read = <T extends KubeObject>(resource: Resource<T>, at: ObjectName) => client.lookUp(resource, at, { signal });
   const machine = await read<Machine>(kinds.virtualMachines, { namespace, name });
   const vm = machine && trimMachine(machine);
   const instance = await read<Instance>(kinds.virtualMachineInstances, { namespace, name });
@@ -88,7 +86,7 @@ async function freshPods(
   const others = [...users, ...known.pods.map(({ metadata }) => metadata.name ?? "")];
   for (const each of new Set(others)) {
     if (each === "" || found.has(each)) continue;
-    const pod = await lookUp(client, kinds.pods, { namespace, name: each }, { signal });
+    const pod = await client.lookUp(kinds.pods, { namespace, name: each }, { signal });
     if (pod !== undefined) found.set(each, pod);
   }
   return found;

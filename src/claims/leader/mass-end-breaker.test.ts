@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 
 import { claimOwnerAnnotation } from "../../api/claims/claim-marks.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
-import { ManualClock } from "../../kube/manual-clock.ts";
+import { ManualClock } from "../../kube/testing/manual-clock.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { ClaimStep } from "../plan/steps.ts";
-import { MassEnd, type MassEndOptions } from "./mass-end-breaker.ts";
+import { massEndBreaker, type MassEndOptions } from "./mass-end-breaker.ts";
 
 const heldFor = (uid: string | undefined, namespace = "shop"): RecordedHold => ({
   namespace: "kube-system",
@@ -37,7 +37,7 @@ function massEnd(cluster: Cluster, more: Partial<MassEndOptions> = {}) {
     ...Array.from({ length: lost }, () => heldFor("dead", namespace)),
     ...Array.from({ length: living }, () => heldFor("alive", namespace)),
   ]);
-  const made = new MassEnd({
+  const holdsBack = massEndBreaker({
     clock,
     held: () => all,
     lives: (uid) => uid === "alive",
@@ -47,7 +47,7 @@ function massEnd(cluster: Cluster, more: Partial<MassEndOptions> = {}) {
     onChange: (namespace, why) => told.push(`${namespace}: ${why}`),
     ...more,
   });
-  return { made, told, all, clock };
+  return { made: { holdsBack }, told, all, clock };
 }
 
 it.each([

@@ -38,46 +38,39 @@ const everywhere = "";
 /** What namespaces beside the two biggest losers may lose without the list being in doubt. */
 const smallChange: BreakerLimits = { shareMax: 0.3, countMin: 10 };
 
-export class MassEnd {
-  readonly #options: MassEndOptions;
-  #countedMs = Number.NEGATIVE_INFINITY;
+/** Whether a step is held back. */
+export function massEndBreaker(options: MassEndOptions): (step: ClaimStep) => boolean {
+  const { clock, lives, isNobodyListed, allowed, isAllowed, onChange } = options;
+  let countedMs = Number.NEGATIVE_INFINITY;
   /** Namespace, or `everywhere` -> why nothing of it is ended. */
-  #stopped: ReadonlyMap<string, string> = new Map();
-
-  constructor(options: MassEndOptions) {
-    this.#options = options;
-  }
-
-  holdsBack(step: ClaimStep): boolean {
+  let stopped: ReadonlyMap<string, string> = new Map();
+  const look = () => {
+    if (clock.monotonicMs() - countedMs < countEveryMs) return;
+    countedMs = clock.monotonicMs();
+    const before = stopped;
+    stopped = stoppedBy(lossesOf(options), isNobodyListed(), (namespace) => allowed(namespace) === undefined);
+    for (const [namespace, why] of stopped) if (!before.has(namespace)) onChange(namespace, why);
+    for (const namespace of before.keys()) if (!stopped.has(namespace)) onChange(namespace, "");
+  };
+  return (step) => {
     const ended = endedBy(step);
-    if (ended === undefined || this.#options.isAllowed || this.#options.lives(ended.owner)) return false;
-    this.#look();
-    return this.#stopped.has(everywhere) || this.#stopped.has(ended.namespace);
-  }
+    if (ended === undefined || isAllowed || lives(ended.owner)) return false;
+    look();
+    return stopped.has(everywhere) || stopped.has(ended.namespace);
+  };
+}
 
-  #look(): void {
-    const { clock, isNobodyListed, allowed, onChange } = this.#options;
-    if (clock.monotonicMs() - this.#countedMs < countEveryMs) return;
-    this.#countedMs = clock.monotonicMs();
-    const before = this.#stopped;
-    this.#stopped = stoppedBy(this.#losses(), isNobodyListed(), (namespace) => allowed(namespace) === undefined);
-    for (const [namespace, why] of this.#stopped) if (!before.has(namespace)) onChange(namespace, why);
-    for (const namespace of before.keys()) if (!this.#stopped.has(namespace)) onChange(namespace, "");
+function lossesOf({ held, lives, allowed }: MassEndOptions): ReadonlyMap<string, Loss> {
+  const losses = new Map<string, Loss>();
+  for (const { hold } of held()) {
+    const loss = losses.get(hold.owner.namespace) ?? { held: 0, lost: 0 };
+    const uid = ownerUidOf(hold);
+    losses.set(hold.owner.namespace, loss);
+    loss.held += 1;
+    if (uid !== undefined && !lives(uid)) loss.lost += 1;
   }
-
-  #losses(): ReadonlyMap<string, Loss> {
-    const { held, lives, allowed } = this.#options;
-    const losses = new Map<string, Loss>();
-    for (const { hold } of held()) {
-      const loss = losses.get(hold.owner.namespace) ?? { held: 0, lost: 0 };
-      const uid = ownerUidOf(hold);
-      losses.set(hold.owner.namespace, loss);
-      loss.held += 1;
-      if (uid !== undefined && !lives(uid)) loss.lost += 1;
-    }
-    for (const [namespace, loss] of losses) if (loss.lost > 0 && loss.lost <= (allowed(namespace) ?? 0)) loss.lost = 0;
-    return losses;
-  }
+  for (const [namespace, loss] of losses) if (loss.lost > 0 && loss.lost <= (allowed(namespace) ?? 0)) loss.lost = 0;
+  return losses;
 }
 
 function stoppedBy(

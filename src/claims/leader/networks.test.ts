@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 
 import { DefinitionInformer } from "../../cluster/definition-informer.ts";
 import { deepFreeze } from "../../kube/cache/freeze.ts";
-import { ManualClock } from "../../kube/manual-clock.ts";
 import { KubeClient } from "../../kube/rest.ts";
+import { ManualClock } from "../../kube/testing/manual-clock.ts";
 import { parseAddress } from "../../net/address.ts";
 import { ClaimNetworks } from "./networks.ts";
 

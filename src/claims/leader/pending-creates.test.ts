@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import type { StoredClaim } from "../../cluster/resources.ts";
-import { ManualClock } from "../../kube/manual-clock.ts";
+import { ManualClock } from "../../kube/testing/manual-clock.ts";
 import { PendingCreates } from "./pending-creates.ts";
 
 const claim = (uid: string, name = `db.${uid}`): StoredClaim => ({

@@ -3,7 +3,6 @@
 // hand: the webhook counts before each create, and two that are counted at the same moment both pass.
 import { maxClaimsAnnotation } from "../../api/claims/claim-marks.ts";
 import { namespaces } from "../../cluster/resources.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import type { KubeObject } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 
@@ -42,7 +41,7 @@ interface StoredNamespace extends KubeObject {
 }
 
 export async function readNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<NamespaceFacts> {
-  const found: StoredNamespace | undefined = await lookUp(client, namespaces, { name }, { signal });
+  const found: StoredNamespace | undefined = await client.lookUp(namespaces, { name }, { signal });
   if (found === undefined) return { limit: undefined, isTerminating: true };
   const { metadata, status } = found;
   const isTerminating = metadata.deletionTimestamp !== undefined || status?.phase === "Terminating";

@@ -30,7 +30,7 @@ import { watchExtensions } from "./ipam-extensions-detector.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import { LedgerPlaces } from "./ledger-place.ts";
 import { freshObjects } from "./live-objects.ts";
-import { MassEnd } from "./mass-end-breaker.ts";
+import { massEndBreaker } from "./mass-end-breaker.ts";
 import { Tally } from "./metrics.ts";
 import { ClaimNetworks } from "./networks.ts";
 import { PendingCreates } from "./pending-creates.ts";
@@ -60,7 +60,7 @@ export class Term {
   readonly #wakes: Wakes;
   readonly #actor: Actor;
   readonly #controller: Controller;
-  readonly #massEnd: MassEnd;
+  readonly #holdsBack: ReturnType<typeof massEndBreaker>;
   readonly #pending: PendingCreates;
   readonly #tally = new Tally();
   /** Claims that have gone, by UID -> the VMI that they were for. */
@@ -93,7 +93,7 @@ export class Term {
         if (instance !== undefined) this.#instances.set(metadata.uid ?? "", instance);
       },
     });
-    this.#massEnd = new MassEnd({
+    this.#holdsBack = massEndBreaker({
       clock,
       held: () => held.all(),
       lives: (uid) => caches.familyOf(uid) !== undefined,
@@ -142,7 +142,7 @@ export class Term {
     if (!this.#caches.claims.isListed) return undefined;
     const facts = this.#gatherer.facts(family);
     const planned = planFamily(facts);
-    const steps = planned.filter((step) => !this.#massEnd.holdsBack(step));
+    const steps = planned.filter((step) => !this.#holdsBack(step));
     this.#count(family, facts);
     const backMs = steps.length < planned.length ? { requeueAfterMs: heldBackMs } : undefined;
     if (steps.length === 0) return backMs;

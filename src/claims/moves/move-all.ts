@@ -4,7 +4,7 @@ import { LedgerError } from "../../ipam/ledger.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { ClaimsError, describeClaim, type Move, type MoveDecision } from "./move.ts";
 import { perform, type PerformOptions } from "./perform.ts";
-import { type ClaimsSnapshot, SnapshotIndex } from "./snapshot.ts";
+import { type ClaimsSnapshot, snapshotIndex, type SnapshotIndex } from "./snapshot.ts";
 
 export interface MovingOptions extends PerformOptions {
   readonly look: () => Promise<ClaimsSnapshot>;
@@ -50,7 +50,7 @@ async function look(options: Pick<MovingOptions, "look">): Promise<SnapshotIndex
   }
   const rests = restsOf(snapshot.state);
   if (rests !== "") throw new ClaimsError("not-now", `No claim gets an address now (${rests}): call this afterwards.`);
-  return new SnapshotIndex(snapshot);
+  return snapshotIndex(snapshot);
 }
 
 interface Said {

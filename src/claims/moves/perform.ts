@@ -8,7 +8,6 @@ import * as ledger from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { unless } from "../../kube/unless.ts";
 import type { Address } from "../../net/address.ts";
@@ -98,7 +97,7 @@ function patch({ metadata }: StoredClaim, change: MetadataPatch, options: Perfor
 async function untilGone(old: StoredClaim, { client, clock, signal }: PerformOptions): Promise<void> {
   const { namespace = "", name = "", uid } = old.metadata;
   for (let tries = 0; tries < goneTries; tries++) {
-    if ((await lookUp(client, ipamClaims, { namespace, name }, { signal }))?.metadata.uid !== uid) return;
+    if ((await client.lookUp(ipamClaims, { namespace, name }, { signal }))?.metadata.uid !== uid) return;
     if (!(await sleep(clock, goneEveryMs, signal))) signal.throwIfAborted();
   }
   throw new Stopped("refused", `${describeClaim(old)} is being deleted and does not go: see its finalizers`);
@@ -119,7 +118,7 @@ async function unmark({ claim }: Move, marked: StoredClaim, options: PerformOpti
   const { namespace = "", name = "", uid, annotations } = marked.metadata;
   const owner = annotations?.[claimOwnerAnnotation];
   for (let tries = 0; tries < unmarkTries; tries++) {
-    const now = await lookUp(options.client, ipamClaims, { namespace, name });
+    const now = await options.client.lookUp(ipamClaims, { namespace, name });
     if (now === undefined || now.metadata.uid !== uid) return;
     if (now.metadata.annotations?.[claimOwnerAnnotation] !== owner) return;
     if (

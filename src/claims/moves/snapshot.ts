@@ -6,8 +6,7 @@ import { sliceLabelName } from "../../api/slices/slice-grant.ts";
 import { type ClaimsState, readClaimsState } from "../../cluster/claims-state.ts";
 import * as kinds from "../../cluster/resources.ts";
 import { readSlicedRanges, type SlicedRanges } from "../../cluster/sliced-ranges.ts";
-import { fetchState, readState, type State } from "../../cluster/state.ts";
-import { listServed } from "../../kube/look-up.ts";
+import { type ClusterAccess, fetchState, readState, type State } from "../../cluster/state.ts";
 import { keyOf, type KubeObject } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient, Scope } from "../../kube/rest.ts";
@@ -43,19 +42,16 @@ export interface ClaimsSnapshot {
   readonly extensions: Extensions;
 }
 
-interface ClaimsOptions {
-  readonly client: KubeClient;
-  readonly systemNamespace: string;
+interface ClaimsOptions extends ClusterAccess {
   /** Claims, machines and pods of this namespace only. */
   readonly namespace?: string | undefined;
   readonly now: () => number;
-  readonly signal: AbortSignal;
 }
 
 export async function readClaims(options: ClaimsOptions): Promise<ClaimsSnapshot> {
   const { client, systemNamespace, namespace, now, signal } = options;
   const list = <T extends KubeObject>(resource: Resource<T>, scope: Scope = { namespace }) =>
-    listServed(client, resource, { ...scope, signal });
+    client.listServed(resource, { ...scope, signal });
   const claims = await list(kinds.ipamClaims);
   const held = await readHolds(client, signal);
   const machines = await list(kinds.virtualMachines);
@@ -97,76 +93,41 @@ function byKey<T extends KubeObject>(objects: readonly T[] | undefined): Map<str
   return new Map((objects ?? []).map((object) => [keyOf(object), object]));
 }
 
-export class SnapshotIndex {
-  readonly snapshot: ClaimsSnapshot;
-  readonly places: LedgerPlaces;
-  /** Key: the claim's UID. */
-  readonly claims: ReadonlyMap<string, kinds.StoredClaim>;
-  /** Key: the owner's UID. */
-  readonly #ofOwner: ReadonlyMap<string, readonly kinds.StoredClaim[]>;
+export type SnapshotIndex = ReturnType<typeof snapshotIndex>;
+
+export function snapshotIndex(snapshot: ClaimsSnapshot) {
+  const held = snapshot.held.filter(({ cooling }) => cooling === undefined);
+  const ofClaims = held.filter(({ hold }) => hold.owner.kind === "claim");
+  const owners = [...snapshot.machines.values(), ...snapshot.instances.values()];
+  const living = new Set(owners.map(({ metadata }) => metadata.uid ?? ""));
+  const byOwner = Map.groupBy(snapshot.claims, (claim) => {
+    const ownership = ownershipOf(claim);
+    return ownership.kind === "owned" ? ownership.uid : "";
+  });
   /** Key: the claim's UID. A cooling address is nobody's. */
-  readonly #ofClaim: ReadonlyMap<string, readonly ListedHold[]>;
-  /** Key: OWNER-UID/NIC. */
-  readonly #ofIdentity: ReadonlyMap<string, readonly ListedHold[]>;
-  /** Key: namespace, domain, address. */
-  readonly #at: ReadonlyMap<string, ListedHold>;
-  readonly #living: ReadonlySet<string>;
-
-  constructor(snapshot: ClaimsSnapshot) {
-    const held = snapshot.held.filter(({ cooling }) => cooling === undefined);
-    const ofClaims = held.filter(({ hold }) => hold.owner.kind === "claim");
-    this.snapshot = snapshot;
-    this.places = new LedgerPlaces(snapshot);
-    this.claims = new Map(snapshot.claims.map((claim) => [claim.metadata.uid ?? "", claim]));
-    const owners = [...snapshot.machines.values(), ...snapshot.instances.values()];
-    this.#living = new Set(owners.map(({ metadata }) => metadata.uid ?? ""));
-    this.#ofOwner = Map.groupBy(snapshot.claims, (claim) => {
-      const ownership = ownershipOf(claim);
-      return ownership.kind === "owned" ? ownership.uid : "";
-    });
-    this.#ofClaim = Map.groupBy(ofClaims, ({ hold }) => hold.owner.uid);
-    this.#ofIdentity = Map.groupBy(ofClaims, ({ hold }) => hold.note?.identity ?? "");
-    this.#at = new Map(held.map((each) => [placeKey(each.namespace, each.hold.domain, each.hold.address), each]));
-  }
-
-  lives(uid: string): boolean {
-    return this.#living.has(uid);
-  }
-
-  /** All holds of claims, whether the claim is there or not. */
-  heldForClaims(): readonly ListedHold[] {
-    return [...this.#ofClaim.values()].flat();
-  }
-
-  claimsOf(owner: string): readonly kinds.StoredClaim[] {
-    return owner === "" ? [] : (this.#ofOwner.get(owner) ?? []);
-  }
-
-  /** A claim's holds, by the UID of the object. */
-  heldFor(claim: string): readonly ListedHold[] {
-    return this.#ofClaim.get(claim) ?? [];
-  }
-
-  /** Holds of OWNER-UID/NIC, whichever claim they are under. */
-  heldAs(identity: string): readonly ListedHold[] {
-    return this.#ofIdentity.get(identity) ?? [];
-  }
-
-  nicsHeldFor(owner: string): string[] {
-    const identities = [...this.#ofIdentity.keys()].filter((each) => ownerOfIdentity(each) === owner);
-    return identities.map(nicOfIdentity);
-  }
-
-  /** The claim of the same name, whoever's it is. */
-  namesake({ metadata: { namespace, name } }: kinds.StoredClaim): kinds.StoredClaim | undefined {
-    return this.snapshot.claims.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
-  }
-
-  holderAt({ namespace, domain }: LedgerPlace, address: Address): ListedHold | undefined {
-    return this.#at.get(placeKey(namespace, domain, address));
-  }
-}
-
-function placeKey(namespace: string, domain: string, address: Address): string {
-  return `${namespace} ${domain} ${address}`;
+  const byClaim = Map.groupBy(ofClaims, ({ hold }) => hold.owner.uid);
+  const byIdentity = Map.groupBy(ofClaims, ({ hold }) => hold.note?.identity ?? "");
+  const placeKey = (namespace: string, domain: string, address: Address) => `${namespace} ${domain} ${address}`;
+  const byPlace = new Map(held.map((each) => [placeKey(each.namespace, each.hold.domain, each.hold.address), each]));
+  return {
+    snapshot,
+    places: new LedgerPlaces(snapshot),
+    /** Key: the claim's UID. */
+    claims: new Map(snapshot.claims.map((claim) => [claim.metadata.uid ?? "", claim])),
+    lives: (uid: string) => living.has(uid),
+    /** All holds of claims, whether the claim is there or not. */
+    heldForClaims: () => [...byClaim.values()].flat(),
+    claimsOf: (owner: string) => (owner === "" ? [] : (byOwner.get(owner) ?? [])),
+    /** A claim's holds, by the UID of the object. */
+    heldFor: (claim: string) => byClaim.get(claim) ?? [],
+    /** Holds of OWNER-UID/NIC, whichever claim they are under. */
+    heldAs: (identity: string) => byIdentity.get(identity) ?? [],
+    nicsHeldFor: (owner: string) =>
+      [...byIdentity.keys()].filter((each) => ownerOfIdentity(each) === owner).map(nicOfIdentity),
+    /** The claim of the same name, whoever's it is. */
+    namesake: ({ metadata: { namespace, name } }: kinds.StoredClaim) =>
+      snapshot.claims.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+    holderAt: ({ namespace, domain }: LedgerPlace, address: Address) =>
+      byPlace.get(placeKey(namespace, domain, address)),
+  };
 }

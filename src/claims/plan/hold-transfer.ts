@@ -10,7 +10,9 @@ import type { ClaimStep } from "./steps.ts";
 export function passingSteps(family: Family): readonly ClaimStep[] {
   const { claims, loose } = family;
   return [
-    ...claims.flatMap((view) => identitySteps(view)),
+    ...claims.flatMap((view) =>
+      view.holds.filter((hold) => !isIdentified(view, hold)).map((hold) => passTo(view, hold)),
+    ),
     ...loose.flatMap((hold) => {
       const heir = heirOf(hold, family);
       return heir === undefined ? [] : [passTo(heir, hold.hold)];
@@ -54,10 +56,6 @@ export function isOnNetwork({ network }: ClaimHold, other: string): boolean {
 /** From the same pool, and so for the same range. */
 function isInPlaceOf({ hold: a }: ClaimHold, { hold: b }: ClaimHold): boolean {
   return a.domain === b.domain && a.address.family === b.address.family && a.note?.pool === b.note?.pool;
-}
-
-function identitySteps(view: ClaimView): readonly ClaimStep[] {
-  return view.holds.filter((hold) => !isIdentified(view, hold)).map((hold) => passTo(view, hold));
 }
 
 /** The hold's identity is the claim's; so it is for a claim that nobody alive owns. */

@@ -76,7 +76,7 @@ function conditionOf(view: ClaimView, ips: readonly string[]): ClaimCondition {
   }
   const { ips: before = [], conditions = [] } = view.claim.status ?? {};
   const standing = conditions.find(({ type }) => type === allocatedCondition);
-  const isStill = standing !== undefined && sameTexts(before, ips) && standing.reason !== allocationReasons.outOfRange;
+  const isStill = standing !== undefined && isEqual(before, ips) && standing.reason !== allocationReasons.outOfRange;
   const reason = Object.values(allocationReasons).find((each) => each === standing?.reason);
   if (isStill && reason !== undefined) return { reason, message: standing.message ?? "" };
   return { reason: allocationReasons.done, message: allocatedWords(ips) };
@@ -90,10 +90,6 @@ function podOf(view: ClaimView, family: Family): string | undefined {
   const running = pods.find(({ node, vmiUid }) => node === nodeName && vmiUid === facts.vmi?.metadata.uid);
   const standing = pods.find(({ name }) => name === view.claim.status?.ownerPod?.name);
   return (running ?? standing ?? pods[0])?.name;
-}
-
-function sameTexts(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((text, index) => text === b[index]);
 }
 
 // A claim may have two addresses of one pool: an answer was lost and a search came too early, or two pods came at once.

@@ -6,6 +6,7 @@ import type { StoredClaim } from "../../cluster/resources.ts";
 import { textOf } from "../../cni/json.ts";
 import type { AdmissionReply, AdmissionRequest } from "../../kube/admission/admission-review.ts";
 import type { AdmissionHandler } from "../../kube/admission/admission.ts";
+import { isTrusted } from "../../kube/admission/requester.ts";
 import { type AnyObject, parseKey } from "../../kube/meta.ts";
 import {
   judgeCreation,
@@ -17,24 +18,12 @@ import {
   asksToOverride,
   judgeUpdate,
 } from "./claim-rules.ts";
-import type { ClaimsView, DefinitionFacts, Requester } from "./view.ts";
+import type { ClaimsView, DefinitionFacts } from "./view.ts";
 
 export type ClaimHandlerView = Pick<
   ClaimsView,
   "vm" | "vmi" | "namespace" | "countClaims" | "definitions" | "freshDefinitions" | "mayOverride"
 >;
-
-/** Garbage collection and the end of namespaces, by their own service accounts or not: a refusal would stop both. */
-const housekeepers: ReadonlySet<string> = new Set([
-  "system:serviceaccount:kube-system:generic-garbage-collector",
-  "system:serviceaccount:kube-system:namespace-controller",
-  "system:kube-controller-manager",
-]);
-
-/** `self`: the name that the API server knows this controller by. */
-export function isTrusted({ username }: Requester, self: string): boolean {
-  return username === self || housekeepers.has(username);
-}
 
 export function claimHandler(view: ClaimHandlerView, self: () => string): AdmissionHandler {
   return async (request, { signal }) => {

@@ -9,7 +9,7 @@ import {
 } from "../../api/claims/claim-marks.ts";
 import type { VmInterface, VmNetwork } from "../../api/claims/kubevirt.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-import { isTrusted } from "./claim-handler.ts";
+import { isTrusted } from "../../kube/admission/requester.ts";
 import { asksToDelete, judgeDeletion, type Machine } from "./claim-rules.ts";
 import { claim, owned, words } from "./testing/claim.ts";
 

@@ -6,14 +6,11 @@ import { type ClaimsState, readClaimsState } from "../../cluster/claims-state.ts
 import * as kinds from "../../cluster/resources.ts";
 import { fetchState } from "../../cluster/state.ts";
 import { type Persistence, readPersistence } from "../../cni/config/persistence.ts";
-import type { AdmissionRequest } from "../../kube/admission/admission-review.ts";
-import { listServed, lookUp } from "../../kube/look-up.ts";
+import type { Requester } from "../../kube/admission/requester.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import { type Resource, defineResource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { type NamespaceFacts, readNamespace } from "../leader/quota.ts";
-
-export type Requester = Pick<AdmissionRequest, "username" | "groups">;
 
 export interface DefinitionFacts {
   readonly namespace: string;
@@ -87,7 +84,7 @@ export class ClaimsView {
 
   /** From the server: before a claim is refused for a network that may have been made a moment ago. */
   async freshDefinitions(signal: AbortSignal): Promise<readonly DefinitionFacts[] | undefined> {
-    const items = await listServed(this.#options.client, kinds.networkAttachmentDefinitions, { signal });
+    const items = await this.#options.client.listServed(kinds.networkAttachmentDefinitions, { signal });
     return items?.map(factsOf); // undefined: the kind is not served, and nothing is known of networks
   }
 
@@ -106,7 +103,7 @@ export class ClaimsView {
 
   #reader<T extends KubeObject>(resource: Resource<T>) {
     return (namespace: string, name: string, signal: AbortSignal): Promise<T | undefined> =>
-      lookUp(this.#options.client, resource, { namespace, name }, { signal });
+      this.#options.client.lookUp(resource, { namespace, name }, { signal });
   }
 }
 

@@ -30,7 +30,7 @@ function problems(ipam: Ipam, flat?: Ipam, cniVersion?: string): string[] {
 function pools(config: IpamConfig): string[] {
   return config.ranges.map((range) => {
     const definition = poolDefinitionOf(config, range);
-    return `${definition.prefix} ${formatInterval(usableOf(definition)!)}`;
+    return `${definition.prefix} ${formatInterval(usableOf(definition))}`;
   });
 }
 

@@ -5,18 +5,17 @@
 import { type Address, parseAddress } from "../../net/address.ts";
 import { type Cidr, parseCidr } from "../../net/prefix.ts";
 import { maxRequested } from "../by-number.ts";
-import { errorCodes, type Problem } from "../error.ts";
-import { freezeDeep, isZero, type JsonObject, parseJsonObject, textOf } from "../json.ts";
-import { atLeast, type SpecVersion } from "../version.ts";
+import { type Problem, errorCodes } from "../error.ts";
+import { type JsonObject, freezeDeep, isZero, parseJsonObject, textOf } from "../json.ts";
+import { type SpecVersion, atLeast } from "../version.ts";
 import { Findings } from "./findings.ts";
 import { ipamKeys } from "./keys.ts";
 import { mergeFlatFile } from "./merge.ts";
 import type { NetworkConfig } from "./network.ts";
-import { keyOf, type Overlay, overlayDomain, overlayFault, sourcesIn } from "./overlay.ts";
-import type { IpamRange } from "./range.ts";
-import { parseRanges } from "./ranges.ts";
-import { type Dns, optionalAddress, parseRoutes, type Route } from "./route.ts";
-import { parseSettings, type Settings } from "./settings.ts";
+import { type Overlay, keyOf, overlayDomain, overlayFault, sourcesIn } from "./overlay.ts";
+import { type IpamRange, parseRanges } from "./range.ts";
+import { type Dns, type Route, optionalAddress, parseRoutes } from "./route.ts";
+import { type Settings, parseSettings } from "./settings.ts";
 import { shapeOf } from "./shape.ts";
 
 /** One of `addresses`: asked for by number, with the gateway it is to have. */

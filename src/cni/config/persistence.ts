@@ -3,7 +3,7 @@
 // allows nothing, with the reason.
 //
 // Promised: for a definition of ours, the parser (ipam-config.ts) says the same, by the same rule (overlay.ts).
-import { isObject, type JsonObject, kindOf, show } from "../json.ts";
+import { isObject, type JsonObject, kindOf, show, textOf } from "../json.ts";
 import { type Fault, keyOf, overlayFault, overlayOf, sourcesIn } from "./overlay.ts";
 
 export interface Persistence {
@@ -50,7 +50,8 @@ export function persistenceIn(whole: JsonObject): Persistence {
   const listed = Array.isArray(whole["plugins"]) ? whole["plugins"].filter(isObject) : [];
   const plugins = listed.length > 0 ? listed : [whole];
   const ours = plugins.find(isOurs);
-  const network = [whole, ...(ours === undefined ? plugins : [ours])].map(nameOf).find((name) => name !== "") ?? "";
+  const names = [whole, ...(ours === undefined ? plugins : [ours])].map(({ name }) => textOf(name));
+  const network = names.find((name) => name !== "") ?? "";
   const isPrimary = plugins.some((each) => keyOf(each, "role") === "primary");
   const wishes = [whole, ...plugins].flatMap(wishesOf);
   const fault = faultOf(wishes, network, plugins, ours);
@@ -90,8 +91,4 @@ function faultOf(
   if (overlay === undefined) return undefined;
   const sources = sourcesIn(ours?.["ipam"]);
   return overlayFault(overlay, { isOurs: ours !== undefined, allowsPersistence: true, ...sources });
-}
-
-function nameOf({ name }: JsonObject): string {
-  return typeof name === "string" ? name : "";
 }

@@ -20,9 +20,8 @@ export function poolDefinitionOf(config: IpamConfig, range: IpamRange): PoolDefi
 export function usefulOf(config: IpamConfig, range: IpamRange): IntervalSet {
   const pool = poolDefinitionOf(config, range);
   try {
-    const usable = usableOf(pool);
     const kept = [...(pool.excludes ?? []), ...reservationsOf(pool).map(({ interval }) => interval)];
-    return difference(usable === undefined ? [] : [usable], kept);
+    return difference([usableOf(pool)], kept);
   } catch (error) {
     if (error instanceof DefinitionError) return new IntervalSet();
     throw error;

@@ -1,11 +1,14 @@
-// One range of a configuration: where addresses come from. One address is given from each range.
+// The ranges of a configuration: where addresses come from. One address is given from each range, in the order in which
+// the addresses stand in the result.
 import { usableOf } from "../../ipam/definition.ts";
 import { type Address, compare, parseAddress } from "../../net/address.ts";
-import { includes, type Interval, parseBlock, parseRange, type Range } from "../../net/interval.ts";
-import { contains, type Prefix } from "../../net/prefix.ts";
+import { type Interval, type Range, includes, parseBlock, parseRange } from "../../net/interval.ts";
+import { type Prefix, contains } from "../../net/prefix.ts";
 import type { JsonObject } from "../json.ts";
+import { type SpecVersion, atLeast } from "../version.ts";
 import { type Findings, reasonOf } from "./findings.ts";
-import { parseSlicing, type Slicing } from "./slicing.ts";
+import { type Overlay, overlayRanges } from "./overlay.ts";
+import { type Slicing, parseSlicing } from "./slicing.ts";
 
 export interface IpamRange extends Slicing {
   readonly prefix: Prefix;
@@ -24,7 +27,7 @@ interface RangePosition {
   readonly top: boolean;
 }
 
-export function parseIpamRange(object: JsonObject, place: RangePosition, findings: Findings): IpamRange | undefined {
+function parseIpamRange(object: JsonObject, place: RangePosition, findings: Findings): IpamRange | undefined {
   const { path } = place;
   const text = object["range"];
   const excludes = listOf(object["exclude"]).flatMap(
@@ -49,7 +52,7 @@ export function parseIpamRange(object: JsonObject, place: RangePosition, finding
 }
 
 /** The addresses of a list, each with its own problem; strict notation, as everywhere but in `range`. */
-export function parseAddresses(value: unknown, path: string, findings: Findings): Address[] {
+function parseAddresses(value: unknown, path: string, findings: Findings): Address[] {
   return listOf(value).flatMap(
     (text, index) => findings.attempt(`${path}[${index}]`, text, () => parseAddress(text, { unmap: true })) ?? [],
   );
@@ -59,11 +62,11 @@ export function parseAddresses(value: unknown, path: string, findings: Findings)
 export function gives(range: IpamRange, address: Address): boolean {
   const { prefix, start, end, l3 } = range;
   const usable = usableOf({ prefix, l3, outside: "ignore", ...(start && { start }), ...(end && { end }) });
-  return usable !== undefined && includes(usable, address);
+  return includes(usable, address);
 }
 
 /** Picks must be addresses that the range can give: another would never be a candidate. */
-export function judgePicks(range: IpamRange, path: string, findings: Findings): IpamRange {
+function judgePicks(range: IpamRange, path: string, findings: Findings): IpamRange {
   for (const [index, pick] of range.picks.entries()) {
     if (gives(range, pick)) continue;
     const reason = `it is none of the addresses that ${range.prefix} can give; write one of those, or remove it`;
@@ -109,7 +112,7 @@ function chooseEnds(range: Range, given: Ends, path: string, findings: Findings)
 
 /** Ends outside the usable addresses, or backwards: whereabouts ignores them. */
 function judgeEnds({ prefix, start, end, l3 }: IpamRange, path: string, findings: Findings): void {
-  const whole = usableOf({ prefix, l3 })!;
+  const whole = usableOf({ prefix, l3 });
   for (const [key, address] of Object.entries({ range_start: start, range_end: end })) {
     if (address === undefined || includes(whole, address)) continue;
     const l3Hint = contains(prefix, address) ? " (enable_l3: true makes the first and the last usable)" : "";
@@ -123,4 +126,75 @@ function judgeEnds({ prefix, start, end, l3 }: IpamRange, path: string, findings
 
 function listOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? (value as readonly string[]) : [];
+}
+
+/** One interface has no use for so many addresses; matching static addresses to ranges is quadratic in their number. */
+const maxRanges = 256;
+
+/** `range` with its ends and excludes comes before `ipRanges`, as in whereabouts. */
+export function parseRanges(
+  ipam: JsonObject,
+  version: SpecVersion,
+  findings: Findings,
+  overlay?: Overlay,
+): IpamRange[] {
+  const entries: { readonly path: string; readonly range: IpamRange }[] = [];
+  if (typeof ipam["range"] === "string" && ipam["range"] !== "") {
+    // The list of picks is shared out below: it may name addresses of several ranges.
+    const range = parseIpamRange({ ...ipam, pick_addresses: [] }, { path: "ipam.", top: true }, findings);
+    if (range !== undefined) entries.push({ path: "ipam.", range });
+  } else refuseLonely(ipam, overlay, findings);
+  const ipRanges = (ipam["ipRanges"] ?? []) as readonly JsonObject[];
+  const own = ipRanges.map((object, index) => ({ path: `ipam.ipRanges[${index}].`, object }));
+  const list = overlay === undefined ? own : [...own, ...overlayRanges(overlay, findings)];
+  if (list.length > maxRanges) {
+    const reason = `an interface gets one address from each; write ${maxRanges} at most`;
+    findings.refuse(overlay === undefined ? "ipam.ipRanges" : "subnets", list.length, reason);
+    return [];
+  }
+  const { node_slice_size, floating_slice_size } = ipam;
+  const forAll = { enable_l3: ipam["enable_l3"] === true, node_slice_size, floating_slice_size };
+  for (const { path, object } of list) {
+    const range = parseIpamRange({ ...forAll, ...object }, { path, top: false }, findings);
+    if (range !== undefined) entries.push({ path, range: judgePicks(range, path, findings) });
+  }
+  judgeCount(entries, version, findings);
+  const ranges = entries.map(({ range }) => range);
+  return sharePicks(ipam, ranges, findings);
+}
+
+/** Ends and excludes without the range they belong to: whereabouts drops them. */
+function refuseLonely(ipam: JsonObject, overlay: Overlay | undefined, findings: Findings): void {
+  for (const key of ["range_start", "range_end", "exclude"]) {
+    const value = ipam[key];
+    if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0)) continue;
+    const lonely = "it belongs to ipam.range, which is missing; move it into the ipRanges entry that it is for";
+    const beside = "the ranges are those of subnets; write excludeSubnets beside them";
+    if (overlay === undefined) findings.dislike(`ipam.${key}`, value, lonely, "it is ignored");
+    else findings.disallow(`ipam.${key}`, value, beside, "it is ignored");
+  }
+}
+
+/** Top-level picks go to each range that can give them and has no list of its own. */
+function sharePicks(ipam: JsonObject, ranges: readonly IpamRange[], findings: Findings): IpamRange[] {
+  const picks = parseAddresses(ipam["pick_addresses"], "ipam.pick_addresses", findings);
+  for (const [index, pick] of picks.entries()) {
+    if (ranges.some((range) => gives(range, pick))) continue;
+    const reason = "none of the ranges can give it; write addresses that they can, or remove it";
+    findings.disallow(`ipam.pick_addresses[${index}]`, `${pick}`, reason, "it is passed over");
+  }
+  return ranges.map((range) =>
+    range.picks.length > 0 ? range : { ...range, picks: picks.filter((pick) => gives(range, pick)) },
+  );
+}
+
+/** The results of 0.1.0 and 0.2.0 have room for one address of each family. */
+function judgeCount(entries: readonly { path: string; range: IpamRange }[], version: SpecVersion, findings: Findings) {
+  if (atLeast(version, "0.3.0")) return;
+  for (const family of [4, 6] as const) {
+    const second = entries.filter((entry) => entry.range.prefix.family === family)[1];
+    if (second === undefined) continue;
+    const reason = `a result of CNI ${version} has one IPv${family} address, and this is the second range; set cniVersion to 0.3.1 or later`;
+    findings.dislike(`${second.path}range`, `${second.range.prefix}`, reason, "the runtime sees the first only");
+  }
 }

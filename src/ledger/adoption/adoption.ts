@@ -8,6 +8,7 @@ import { adoptedAnnotation, domainAnnotation } from "../../api/holds/hold-marks.
 import { parseObject } from "../../api/kind.ts";
 import { type IPPool, ipPoolKind } from "../../api/pools/ip-pool.ts";
 import { isAdopted, markedDomain } from "../../api/pools/pool-domain.ts";
+import { sliceLabelName } from "../../api/slices/slice-grant.ts";
 import { poolObject, type PoolObject, readPool } from "../../cluster/pool-object.ts";
 import { ipPools } from "../../cluster/resources.ts";
 import { type Domain, LedgerError } from "../../ipam/ledger.ts";
@@ -23,8 +24,6 @@ export interface AdoptionOptions extends Waiting {
   readonly pool: PoolObject;
   /** Where the pool's addresses are unique: decides which kind of object a hold is. */
   readonly domain: Domain;
-  /** Where those objects are. Default: the pool's namespace. */
-  readonly namespace?: string;
   /** The wall clock, for the time in the mark. */
   readonly now: () => number;
   /** whereabouts is active: its entries arbitrate, come and go, and nothing is made of them. Nothing is done. */
@@ -54,25 +53,27 @@ const writersMax = 16;
 export async function adoptPool(client: KubeClient, options: AdoptionOptions): Promise<Adoption> {
   const { coexistence = false, patient = false, domain, signal } = options;
   if (coexistence) return { pool: options.pool, created: 0, blocking: [], warnings: [] };
-  const work = new Work({ ...options, client });
+  const work = { ...options, client, records: recordsOf(domain, options.pool.namespace) };
   let created = 0;
   for (let round = 1; round <= roundsMax; round++) {
     signal?.throwIfAborted();
-    const pools = await work.readPools();
+    const pools = await readPools(work);
     const other = pools.find((pool) => (markedDomain(pool) ?? domain) !== domain);
     const others = pools.filter((pool) => pool !== other);
     if (other !== undefined) return { pool: poolObject(other, others), created, blocking: [], warnings: [] };
-    const plan = planAdoption(work.records, pools, await work.readObjects());
+    const { resource, namespace } = work.records;
+    const objects = await call(work, () => client.list(resource, { namespace, signal }));
+    const plan = planAdoption(work.records, pools, objects.items);
     const { blocking, warnings } = plan;
     const create = plan.create.filter(({ owner }) => !patient || owner.uid === ""); // only our own entries name a UID
     if (create.length + plan.claim.length + plan.retire.length > 0) {
-      created += await work.carryOut({ ...plan, create });
+      created += await carryOut(work, { ...plan, create });
       continue;
     }
     const waitsFor = plan.create.length;
     if (waitsFor > 0) return { pool: poolObject(pools[0]!, pools.slice(1)), created, blocking, warnings, waitsFor };
     const isDone = blocking.length > 0 || pools.every(isAdopted);
-    const [first, ...rest] = isDone ? pools : await work.mark(pools);
+    const [first, ...rest] = isDone ? pools : await mark(work, pools);
     if (first !== undefined) return { pool: poolObject(first, rest), created, blocking, warnings };
   }
   const what = `IPPool ${options.pool.namespace}/${options.pool.name} changed ${roundsMax} times while it was being adopted`;
@@ -80,70 +81,78 @@ export async function adoptPool(client: KubeClient, options: AdoptionOptions): P
   throw new LedgerError("unavailable", `${what}: ${remedy}`);
 }
 
-class Work {
+interface Work extends AdoptionOptions {
+  readonly client: KubeClient;
   readonly records: Records;
-  readonly #options: AdoptionOptions & { readonly client: KubeClient };
+}
 
-  constructor(options: AdoptionOptions & { readonly client: KubeClient }) {
-    const { domain, pool, namespace = pool.namespace } = options;
-    this.records = recordsOf(domain, namespace);
-    this.#options = options;
-  }
+/** The pool and its earlier selves, as they are now; one that is gone has no entries. */
+async function readPools(work: Work): Promise<IPPool[]> {
+  const { client, pool, signal } = work;
+  const read = [pool.object, ...pool.others].map(({ metadata: { namespace = "", name = "" } }) =>
+    call(work, () => readPool(client, { namespace, name, signal })),
+  );
+  const pools = (await Promise.all(read)).filter((each) => each !== undefined);
+  if (pools[0]?.metadata.name === pool.name) return pools;
+  throw new LedgerError("unavailable", `IPPool ${pool.namespace}/${pool.name} is gone: it was deleted. Try again.`);
+}
 
-  /** The pool and its earlier selves, as they are now; one that is gone has no entries. */
-  async readPools(): Promise<IPPool[]> {
-    const { pool, signal } = this.#options;
-    const read = [pool.object, ...pool.others].map(({ metadata: { namespace = "", name = "" } }) =>
-      this.#call(() => readPool(this.#options.client, { namespace, name, signal })),
+/** How many holds were made; those that others made first are theirs. */
+async function carryOut(work: Work, { create, claim, retire }: AdoptionPlan): Promise<number> {
+  const { client, records, signal } = work;
+  const { resource } = records;
+  let created = 0;
+  await inParallel(writersMax, create, async (hold) => {
+    const made = call(work, () => client.create(resource, records.make(hold), { signal }));
+    if ((await unless(["already-exists"], made)) !== undefined) created += 1;
+  });
+  await inParallel(writersMax, claim, async ({ object, hold }) => {
+    const next = rewritten(object, records.make(hold));
+    await unless(
+      ["conflict", "not-found"],
+      call(work, () => client.update(resource, next, { signal })),
     );
-    const pools = (await Promise.all(read)).filter((each) => each !== undefined);
-    if (pools[0]?.metadata.name === pool.name) return pools;
-    throw new LedgerError("unavailable", `IPPool ${pool.namespace}/${pool.name} is gone: it was deleted. Try again.`);
-  }
+  });
+  await inParallel(writersMax, retire, async (object) => {
+    await call(work, () => removeObject(client, resource, object, signal));
+  });
+  return created;
+}
 
-  async readObjects() {
-    const { resource, namespace } = this.records;
-    const { signal } = this.#options;
-    return (await this.#call(() => this.#options.client.list(resource, { namespace, signal }))).items;
+/** Only for the state that was read. None: one of them has changed since. */
+async function mark(work: Work, pools: readonly IPPool[]): Promise<IPPool[]> {
+  const { client, domain, now, signal } = work;
+  const annotations = { [adoptedAnnotation]: new Date(now()).toISOString(), [domainAnnotation]: domain };
+  const marked: IPPool[] = [];
+  for (const { metadata } of pools) {
+    const { namespace = "", name = "", resourceVersion } = metadata;
+    const body = { metadata: { resourceVersion, annotations } };
+    const patch = () => client.patch(ipPools, { namespace, name }, { type: "merge", body }, { signal });
+    const object = await unless(["conflict", "not-found"], call(work, patch));
+    if (object === undefined) return [];
+    marked.push(parseObject(ipPoolKind, object));
   }
+  return marked;
+}
 
-  /** How many holds were made; those that others made first are theirs. */
-  async carryOut({ create, claim, retire }: AdoptionPlan): Promise<number> {
-    const { resource } = this.records;
-    const { signal } = this.#options;
-    let created = 0;
-    await inParallel(writersMax, create, async (hold) => {
-      const made = this.#call(() => this.#options.client.create(resource, this.records.make(hold), { signal }));
-      if ((await unless(["already-exists"], made)) !== undefined) created += 1;
-    });
-    await inParallel(writersMax, claim, async ({ object, hold }) => {
-      const next = rewritten(object, this.records.make(hold));
-      const update = this.#call(() => this.#options.client.update(resource, next, { signal }));
-      await unless(["conflict", "not-found"], update);
-    });
-    await inParallel(writersMax, retire, async (object) => {
-      await this.#call(() => removeObject(this.#options.client, resource, object, signal));
-    });
-    return created;
-  }
+function call<T>(work: Work, request: () => Promise<T>): Promise<T> {
+  return patiently(request, work, work.signal);
+}
 
-  /** Only for the state that was read. None: one of them has changed since. */
-  async mark(pools: readonly IPPool[]): Promise<IPPool[]> {
-    const { domain, now, signal } = this.#options;
-    const annotations = { [adoptedAnnotation]: new Date(now()).toISOString(), [domainAnnotation]: domain };
-    const marked: IPPool[] = [];
-    for (const { metadata } of pools) {
-      const { namespace = "", name = "", resourceVersion } = metadata;
-      const body = { metadata: { resourceVersion, annotations } };
-      const patch = () => this.#options.client.patch(ipPools, { namespace, name }, { type: "merge", body }, { signal });
-      const object = await unless(["conflict", "not-found"], this.#call(patch));
-      if (object === undefined) return [];
-      marked.push(parseObject(ipPoolKind, object));
-    }
-    return marked;
+/**
+ * Takes back that pools are adopted: what whereabouts hands out while it is active has no hold. The leader does so
+ * before it writes `coexistence: off`; daemons then look at the pool again. How many; without a namespace, of all.
+ */
+export async function disownPools(
+  client: KubeClient,
+  { namespace, signal }: { readonly namespace?: string; readonly signal?: AbortSignal },
+): Promise<number> {
+  const { items } = await client.list(ipPools, { namespace, labelSelector: `!${sliceLabelName}`, signal });
+  const adopted = items.filter(({ metadata }) => metadata.annotations?.[adoptedAnnotation] !== undefined);
+  const body = { metadata: { annotations: { [adoptedAnnotation]: null } } };
+  for (const { metadata } of adopted) {
+    const at = { namespace: metadata.namespace ?? "", name: metadata.name ?? "" };
+    await unless(["not-found"], client.patch(ipPools, at, { type: "merge", body }, { signal }));
   }
-
-  #call<T>(call: () => Promise<T>): Promise<T> {
-    return patiently(call, this.#options, this.#options.signal);
-  }
+  return adopted.length;
 }

@@ -3,9 +3,11 @@
 // and whether an operator's "off" may take effect; later it warns. Errs on the side of "active". An hour's window
 // forgives other machines' clocks. It reads every IPPool of the namespace: ask once a minute.
 import { sliceLabelName } from "../../api/slices/slice-grant.ts";
-import { type DaemonSet, daemonSets, type Deployment, deployments, ipPools, leases } from "../../cluster/resources.ts";
+import { type DaemonSet, daemonSets, type Deployment, deployments, holds } from "../../cluster/resources.ts";
+import { ipPools, leases, nodeSlicePools, reservations } from "../../cluster/resources.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/meta.ts";
+import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { Signal } from "../../kube/unless.ts";
 
@@ -62,7 +64,9 @@ async function workloadsIn(client: KubeClient, namespaces: Iterable<string>, sig
       client.list(deployments, { namespace, signal }),
     ]);
     const running = [...sets.items.filter(isRunning), ...deployed.items.filter(({ spec }) => spec?.replicas !== 0)];
-    return running.filter(isWhereabouts);
+    // By its image, whoever built it: `ghcr.io/k8snetworkplumbingwg/whereabouts:v0.9.4`. A name alone may be ours.
+    const isImage = ({ image = "" }) => /(^|\/)[^/]*whereabouts[^/]*$/.test(image);
+    return running.filter((each) => containersOf(each).some(isImage));
   });
   return (await Promise.all(lists)).flat().map((object) => {
     const { kind, metadata } = object;
@@ -105,11 +109,6 @@ function isRunning({ status, metadata }: DaemonSet): boolean {
   return !isCounted || (status.desiredNumberScheduled ?? 0) + (status.currentNumberScheduled ?? 0) > 0;
 }
 
-/** By its image, whoever built it: `ghcr.io/k8snetworkplumbingwg/whereabouts:v0.9.4`. A name alone may be ours. */
-function isWhereabouts(object: DaemonSet | Deployment): boolean {
-  return containersOf(object).some(({ image = "" }) => /(^|\/)[^/]*whereabouts[^/]*$/.test(image));
-}
-
 /** Writers that do not hand out or take back: people with their tools, and the garbage collector. */
 const bystanders = /^(holdfast|kubectl|helm|argocd|flux|kustomize|kube-controller-manager|k9s|Mozilla)/;
 
@@ -137,4 +136,22 @@ function writersOf({ managedFields = [] }: KubeObject["metadata"]) {
 function timeOf(text: string | undefined): number {
   const ms = Date.parse(text ?? "");
   return Number.isNaN(ms) ? Number.NEGATIVE_INFINITY : ms;
+}
+
+/** Why pools may not move to another namespace, and what to do: a leftover in the old one would be a second ledger. */
+export async function whyNotMoved(
+  client: KubeClient,
+  { from, to, signal }: { readonly from: string; readonly to: string; readonly signal?: AbortSignal },
+): Promise<string | undefined> {
+  for (const resource of [ipPools, nodeSlicePools, reservations, holds] as readonly Resource[]) {
+    const { items } = await client.list(resource, { namespace: from, signal });
+    const [first] = items;
+    if (first === undefined) continue;
+    const more = items.length > 1 ? ` and ${items.length - 1} more` : "";
+    return (
+      `pools cannot go to the namespace ${to}: ${resource.kind} ${from}/${first.metadata.name}${more} would be a second ledger. Install Holdfast into ${to} (docs/install.md), ` +
+      `or set WHEREABOUTS_NAMESPACE of whereabouts to ${from}, or delete them once no pod uses an address of theirs (holdfast pools), and say it again`
+    );
+  }
+  return undefined;
 }

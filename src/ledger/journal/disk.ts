@@ -4,7 +4,8 @@ import { constants, type FileHandle, mkdir, open, readFile, rename, rm } from "n
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-import { JournalError, reasonOf } from "./error.ts";
+import { asError } from "../../kube/abort.ts";
+import { JournalError } from "./error.ts";
 
 export interface JournalFile {
   /** Some of the bytes may be in the file when it fails. */
@@ -116,7 +117,7 @@ function lockFolder(folder: string): () => void {
     const isBusy = (cause as { errcode?: number }).errcode === 5; // SQLITE_BUSY
     throw isBusy
       ? new JournalError("locked", `${path} is another process's: stop the other daemon of this node.`, { cause })
-      : new JournalError("disk", `${path} cannot be locked: ${reasonOf(cause)}.`, { cause });
+      : new JournalError("disk", `${path} cannot be locked: ${asError(cause).message}.`, { cause });
   }
   const held = database;
   return () => held.close();

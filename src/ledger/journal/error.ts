@@ -11,7 +11,3 @@ export type JournalErrorCode =
   | "full";
 
 export class JournalError extends CodedError<JournalErrorCode> {}
-
-export function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
-}

@@ -15,7 +15,9 @@ interface Book {
 export class JournalHolds {
   readonly #books = new Map<Domain, Book>();
   /** UID, or namespace/name where there is none -> holds of any domain */
-  readonly #byIdentity = new HoldIndex(({ owner }) => identityOfOwner(owner));
+  readonly #byIdentity = new HoldIndex(({ owner: { uid, namespace, name } }) =>
+    identityOf(uid === "" ? `${namespace}/${name}` : uid),
+  );
   /** container id -> holds of any domain */
   readonly #byContainer = new HoldIndex(({ owner }) => containerOf(owner));
   #count = 0;
@@ -103,12 +105,10 @@ function keyOf(address: Address): number | string {
   return address.family === 4 ? address.value : address.toString();
 }
 
-/** The part of an owner's key that narrows the search, without making the key: no new strings for a million holds. */
-function identityOfOwner({ uid, namespace, name }: Owner): string {
-  return uid === "" ? identityOf(`${namespace}/${name}`) : identityOf(uid);
-}
-
-/** A UID has no colon; should one have one, both ways to this text cut it at the same place. */
+/**
+ * The part of an owner's key that narrows the search, without making the key: no new strings for a million holds. A UID
+ * has no colon; should one have one, both ways to this text cut it at the same place.
+ */
 function identityOf(text: string): string {
   const colon = text.indexOf(":");
   return colon < 0 ? text : text.slice(0, colon);

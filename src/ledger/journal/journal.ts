@@ -3,27 +3,25 @@
 // gives it again; an answered release does not come back; a journal that may lack a take hands nothing out until
 // `trusted`. Synchronous readers (get, holds, holdsOf, ofAttachment, blocksOf) show decisions, which may not be on the
 // disk yet and are undone if it refuses. Not promised: anything about a disk that loses what it said is durable.
-import { randomUUID } from "node:crypto";
-
 import type { Cooling } from "../../ipam/cooling.ts";
 import { describeDomain, LedgerError } from "../../ipam/ledger.ts";
 import type { Domain, FindOptions, Hold, Ledger, LedgerOptions } from "../../ipam/ledger.ts";
 import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
 import { describeOwner, type OwnerKey, sameOwner, unused } from "../../ipam/owner.ts";
+import { orAborted } from "../../kube/abort.ts";
 import { type Address, compare } from "../../net/address.ts";
 import type { IntervalSet } from "../../net/interval-set.ts";
 import { judgeTake, judgeWrite } from "../judgement.ts";
-import { Commits } from "./commits.ts";
 import { RestClock } from "./cooldown-clock.ts";
 import { Ballast, ballastBytes } from "./disk-reserve.ts";
 import { type JournalDisk, realJournalDisk } from "./disk.ts";
-import { encodeFrame } from "./frame.ts";
+import { encodeFrame, payloadBytesMax } from "./frame.ts";
 import type { JournalGrant } from "./grant.ts";
 import { type Opened, openFolder } from "./opening.ts";
-import type { JournalRecord } from "./record.ts";
-import type { LogPlace } from "./rewrite.ts";
+import { encodeRecord, type JournalRecord, placeOf } from "./record.ts";
+import type { LogPlace, Snapshot } from "./rewrite.ts";
 import type { State } from "./state.ts";
-import { slackLines as defaultSlackLines, type Writer } from "./writer.ts";
+import { slackLines as defaultSlackLines, Writer } from "./writer.ts";
 
 export interface JournalOptions {
   readonly folder: string;
@@ -34,7 +32,6 @@ export interface JournalOptions {
   /** How much is kept aside for releases on a full disk. */
   readonly ballastBytes?: number;
   readonly slackLines?: number;
-  readonly newId?: () => string;
 }
 
 /** An authority of 12 hours ends three minutes early after a crash, at worst. */
@@ -49,18 +46,24 @@ export class Journal implements Ledger {
   readonly #clock: RestClock;
   readonly #state: State;
   readonly #ballast: Ballast;
-  readonly #commits: Commits;
+  readonly #writer: Writer;
   readonly #unlock: () => void;
+  readonly #say: (words: string, fields: Readonly<Record<string, unknown>>) => void;
+  readonly #followers = new Set<(domain: Domain) => void>();
+  /** Changes of one turn are told once. */
+  #changed = new Set<Domain>();
+  /** Holds up to this version are on the disk, or were taken back: versions grow in the order of the lines. */
+  #durableVersion: number;
   #doubt: number;
   #isClosed = false;
   #renewedOnDiskMs: number | undefined;
 
   static async open(options: JournalOptions): Promise<Journal> {
-    const { folder, now, disk = realJournalDisk, newId = randomUUID } = options;
+    const { folder, now, disk = realJournalDisk } = options;
     const clock = new RestClock(now);
     const ballast = new Ballast(disk, folder, options.ballastBytes ?? ballastBytes, now);
     const place = { disk, folder, name: "journal.log", what: `the journal in ${folder}`, encode: encodeFrame };
-    const opened = await openFolder({ place, clock, ballast, newId });
+    const opened = await openFolder({ place, clock, ballast });
     const { damaged } = opened;
     if (damaged > 0)
       options.log?.warn("the journal was damaged; what could not be read is in journal.damaged", { folder, damaged });
@@ -82,9 +85,10 @@ export class Journal implements Ledger {
     this.#doubt = opened.doubt;
     this.#unlock = opened.unlock;
     this.#renewedOnDiskMs = state.renewedMs;
-    const say = (words: string, fields: Readonly<Record<string, unknown>>) => log?.warn(words, { folder, ...fields });
-    const snapshot = () => state.snapshot(id, this.#doubt);
-    this.#commits = new Commits(state, snapshot, { ...opened, say, slackLines });
+    this.#durableVersion = state.versions;
+    this.#say = (words, fields) => log?.warn(words, { folder, ...fields });
+    const own = { say: this.#say, slackLines, live: () => state.size, snapshot: () => this.#snapshot() };
+    this.#writer = new Writer({ ...opened, ...own });
   }
 
   /** Why an answered record may be missing, in a sentence: nothing is handed out until `trusted`. Empty: none is. */
@@ -99,7 +103,7 @@ export class Journal implements Ledger {
     const before = this.#doubt;
     this.#doubt = 0;
     try {
-      await this.#commits.writer.rewrite();
+      await this.#writer.rewrite();
     } catch (error) {
       this.#doubt = before;
       throw error;
@@ -120,13 +124,13 @@ export class Journal implements Ledger {
     const cooling = rest && { ...rest, untilMs: this.#clock.toWall(rest.untilMs) };
     const step = judgeTake({ hold, cooling }, request, Number.NEGATIVE_INFINITY);
     if (step.kind !== "write") {
-      await this.#commits.settled(signal);
+      await this.#settled(signal);
       return (step as { answer: TakeOutcome }).answer;
     }
     this.#refuse(what, this.#ballast.isShort ? `the disk of ${this.#folder} is full: free some of it` : "");
     const note = request.note ?? hold?.note;
     const written = this.#hold({ domain, address, owner, ...(note && { note }) });
-    await this.#commits.commit([{ op: "hold", hold: written }], signal, false);
+    await this.#commit([{ op: "hold", hold: written }], signal, false);
     return { outcome: step.outcome, hold: written };
   }
 
@@ -137,16 +141,16 @@ export class Journal implements Ledger {
     const hold = this.get(domain, address);
     const answer = judgeWrite({ hold }, request);
     if (answer !== undefined || hold === undefined) {
-      await this.#commits.settled(signal);
+      await this.#settled(signal);
       return answer ?? { outcome: "gone" };
     }
     if (park) {
       const parked = this.#hold({ ...hold, owner: unused(hold.owner) });
-      await this.#commits.commit([{ op: "hold", hold: parked }], signal);
+      await this.#commit([{ op: "hold", hold: parked }], signal);
       return { outcome: "parked", hold: parked };
     }
     const atMs = this.#clock.toWall(this.#clock.now());
-    await this.#commits.commit([{ op: "free", domain, address, atMs, cooldownMs, lastOwner: owner }], signal);
+    await this.#commit([{ op: "free", domain, address, atMs, cooldownMs, lastOwner: owner }], signal);
     return { outcome: "released" };
   }
 
@@ -154,13 +158,13 @@ export class Journal implements Ledger {
     signal?.throwIfAborted();
     const keys = formerly === undefined || formerly === owner ? [owner] : [owner, formerly];
     const found = () => keys.flatMap((key) => this.#state.books.ofOwner(domain, key));
-    if (!found().every((hold) => this.#commits.isDurable(hold))) await this.#commits.settled(signal);
+    if (found().some(({ version }) => Number(version) > this.#durableVersion)) await this.#settled(signal);
     return found().sort((a, b) => compare(a.address, b.address));
   }
 
   async *list(domain: Domain, { signal }: LedgerOptions = {}): AsyncIterable<Hold> {
     signal?.throwIfAborted();
-    await this.#commits.settled(signal);
+    await this.#settled(signal);
     yield* [...this.holdsOf(domain)].sort((a, b) => compare(a.address, b.address));
   }
 
@@ -192,20 +196,20 @@ export class Journal implements Ledger {
     });
     const records: JournalRecord[] = missing.map((hold) => ({ op: "hold", hold: this.#hold(hold) }));
     // The grant comes last: a crash in between leaves holds without a grant, and the mirror is read again.
-    await this.#commits.commit([...records, { op: "grant", grant }]);
+    await this.#commit([...records, { op: "grant", grant }]);
   }
 
   /** Forgets a grant. Holds inside stay until they are released. */
   async drop(key: string): Promise<void> {
     this.#refuse(`dropping the grant ${key}`);
-    if (this.#state.grants.has(key)) await this.#commits.commit([{ op: "drop", key }]);
-    else await this.#commits.settled();
+    if (this.#state.grants.has(key)) await this.#commit([{ op: "drop", key }]);
+    else await this.#settled();
   }
 
   /** The hold is the reservation ledger's from now on, which its grants note as moved. */
   async move(domain: Domain, address: Address): Promise<void> {
     this.#refuse(`moving ${address} in ${describeDomain(domain)}`);
-    await this.#commits.commit([{ op: "move", domain, address }]);
+    await this.#commit([{ op: "move", domain, address }]);
   }
 
   *holds(): Iterable<Hold> {
@@ -242,29 +246,30 @@ export class Journal implements Ledger {
     const known = this.#renewedOnDiskMs;
     if (known !== undefined && Math.abs(wallMs - known) < renewedEveryMs) return;
     this.#refuse("noting a renewal");
-    await this.#commits.commit([{ op: "renewed", wallMs }]);
+    await this.#commit([{ op: "renewed", wallMs }]);
     this.#renewedOnDiskMs = wallMs;
   }
 
   /** What was decided so far is on the disk; throws LedgerError where that cannot be said. */
   async settled(signal?: AbortSignal): Promise<void> {
     this.#refuse("waiting for the disk");
-    await this.#commits.settled(signal);
+    await this.#settled(signal);
   }
 
   /** Called after a durable change of a domain's holds or grants, once for what became durable together. */
   follow(listener: (domain: Domain) => void): () => void {
-    return this.#commits.follow(listener);
+    this.#followers.add(listener);
+    return () => void this.#followers.delete(listener);
   }
 
   get stats(): Writer["stats"] {
-    return this.#commits.writer.stats;
+    return this.#writer.stats;
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await this.#commits.writer.close();
+    await this.#writer.close();
     this.#unlock();
   }
 
@@ -278,4 +283,81 @@ export class Journal implements Ledger {
     this.#state.versions += 1;
     return { ...hold, version: String(this.#state.versions) };
   }
+
+  /** In force in memory when it has returned its promise, and on the disk when that resolves. Then followers hear. */
+  async #commit(records: readonly JournalRecord[], signal?: AbortSignal, isUrgent = true): Promise<void> {
+    const payloads = records.map(encodeRecord);
+    const long = payloads.filter(({ length }) => length > payloadBytesMax / 4);
+    if (long.some((payload) => Buffer.byteLength(payload) > payloadBytesMax)) {
+      throw new LedgerError("unavailable", `a record has more than ${payloadBytesMax} bytes, and was not written.`);
+    }
+    const state = this.#state;
+    const domains = new Set(records.flatMap((record) => this.#domainOf(record) ?? []));
+    const undos = records.map((record) => state.applyWithUndo(record));
+    const changesGrants = records.some(({ op }) => op === "grant" || op === "drop" || op === "move");
+    const grants = changesGrants ? state.grantsNow() : undefined;
+    const { versions } = state;
+    const undo = () => {
+      for (const each of undos.reverse()) each();
+      this.#tell(domains);
+    };
+    const settle = () => {
+      if (grants !== undefined) state.settle(grants);
+      this.#durable(versions, domains);
+    };
+    await unlessAborted(this.#writer.commit({ payloads, isUrgent, undo, settle }), signal);
+  }
+
+  /** What was decided so far is on the disk: an answer that rests on it may be given. */
+  async #settled(signal?: AbortSignal): Promise<void> {
+    if (!this.#writer.isSettled) await unlessAborted(this.#writer.commit({ isUrgent: false }), signal);
+  }
+
+  /** It has records that no entry of its own answers for: those written when an fsync failed. */
+  #snapshot(): Snapshot {
+    const taken = this.#state.snapshot(this.id, this.#doubt);
+    const { versions } = this.#state;
+    const settle = () => {
+      taken.settle();
+      this.#durable(versions, this.#state.books.domains());
+    };
+    return { ...taken, settle };
+  }
+
+  #durable(versions: number, domains: Iterable<Domain>): void {
+    this.#durableVersion = Math.max(this.#durableVersion, versions);
+    this.#tell(domains);
+  }
+
+  #domainOf(record: JournalRecord): Domain | undefined {
+    if (record.op === "grant") return record.grant.domain;
+    const dropped = record.op === "drop" ? this.#state.grants.get(record.key) : undefined;
+    return (placeOf(record) ?? dropped)?.domain;
+  }
+
+  #tell(domains: Iterable<Domain>): void {
+    for (const domain of domains) {
+      if (this.#changed.size === 0) queueMicrotask(() => this.#flush());
+      this.#changed.add(domain);
+    }
+  }
+
+  #flush(): void {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    for (const domain of changed) {
+      for (const follower of this.#followers) {
+        try {
+          follower(domain);
+        } catch (error) {
+          this.#say("a follower failed", { error }); // and harms nobody else
+        }
+      }
+    }
+  }
+}
+
+/** An abort ends the request; its records go on to the disk. */
+function unlessAborted(committed: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  return signal === undefined ? committed : orAborted(committed, signal);
 }

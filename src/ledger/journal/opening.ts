@@ -1,12 +1,14 @@
 // Opens the folder of a journal: locks it, reads the file, cuts a torn end, writes a damaged file anew. A torn end was
 // never answered. Damage elsewhere is counted; all that can be read is kept; and the journal is in doubt from there on:
 // an unreadable take may be a running pod's.
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 
+import { asError } from "../../kube/abort.ts";
 import type { RestClock } from "./cooldown-clock.ts";
 import type { Ballast } from "./disk-reserve.ts";
 import { writeUnsynced } from "./disk.ts";
-import { JournalError, reasonOf } from "./error.ts";
+import { JournalError } from "./error.ts";
 import { type Frame, scan } from "./frame.ts";
 import { decodeRecord, foreignFormat, type HeadRecord, type Intern } from "./record.ts";
 import { type LogFile, type LogPlace, openLog, removeBeside, writeLog } from "./rewrite.ts";
@@ -16,7 +18,6 @@ export interface OpeningOptions {
   readonly place: LogPlace;
   readonly clock: RestClock;
   readonly ballast: Ballast;
-  readonly newId: () => string;
 }
 
 export interface Opened extends LogFile, Pick<HeadRecord, "id" | "doubt" | "next"> {
@@ -38,11 +39,11 @@ export async function openFolder(options: OpeningOptions): Promise<Opened> {
     unlock?.();
     if (cause instanceof JournalError) throw cause;
     const remedy = "repair or free its disk, or give another --state";
-    throw new JournalError("disk", `${what} cannot be opened: ${reasonOf(cause)}; ${remedy}.`, { cause });
+    throw new JournalError("disk", `${what} cannot be opened: ${asError(cause).message}; ${remedy}.`, { cause });
   }
 }
 
-async function open({ place, clock, newId }: OpeningOptions): Promise<Omit<Opened, "unlock">> {
+async function open({ place, clock }: OpeningOptions): Promise<Omit<Opened, "unlock">> {
   // Of a rewriting that a crash cut short.
   await removeBeside(place);
   const path = join(place.folder, place.name);
@@ -50,7 +51,7 @@ async function open({ place, clock, newId }: OpeningOptions): Promise<Omit<Opene
   const state = new State(clock);
   const reader = new Reader(path, state);
   const keepBytes = bytes && scan(bytes, (frame) => reader.meet(frame));
-  const { lines, id = newId(), ...read } = bytes ? reader.end() : { lines: 0, damaged: 0, doubt: 0, next: 1 };
+  const { lines, id = randomUUID(), ...read } = bytes ? reader.end() : { lines: 0, damaged: 0, doubt: 0, next: 1 };
   const known = { ...read, state, id };
   if (bytes !== undefined && keepBytes !== undefined && known.damaged === 0) {
     state.settle(state.grantsNow());

@@ -3,6 +3,7 @@
 import type { Domain, Hold, HoldNote } from "../../ipam/ledger.ts";
 import type { Owner, OwnerKey } from "../../ipam/owner.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
+import { orNone } from "../../net/or-none.ts";
 import { type JournalGrant, readJournalGrant, writeJournalGrant } from "./grant.ts";
 
 export interface HeadRecord {
@@ -110,12 +111,8 @@ function decode(line: Line, intern: Intern): JournalRecord | undefined {
 
 /** The format of a head line that is no head of ours. */
 export function foreignFormat(text: string): number | undefined {
-  try {
-    const { j } = JSON.parse(text) as Line;
-    return typeof j === "number" && j !== formatVersion ? j : undefined;
-  } catch {
-    return undefined;
-  }
+  const { j } = orNone(() => JSON.parse(text) as Line) ?? {};
+  return typeof j === "number" && j !== formatVersion ? j : undefined;
 }
 
 /** Each object is made once, in its last form: at a million holds, copies on the way are half of the time. */

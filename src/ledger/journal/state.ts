@@ -52,8 +52,15 @@ export class State {
         this.#set(domain, address, undefined, cooldownMs > 0 ? { address, untilMs, lastOwner } : undefined);
         return;
       }
-      case "move":
-        return this.#move(record.domain, record.address);
+      case "move": {
+        const { domain, address } = record;
+        this.#set(domain, address, undefined);
+        for (const grant of this.#around(domain, address)) {
+          if (grant.moved.some((each) => String(each) === String(address))) continue;
+          this.#setGrant(grant.key, { ...grant, moved: [...grant.moved, address] });
+        }
+        return;
+      }
       case "grant":
         return this.#setGrant(record.grant.key, record.grant);
       case "drop": {
@@ -140,14 +147,6 @@ export class State {
 
   #drop(domain: Domain, generation: number): void {
     this.dropped.set(domain, Math.max(generation, this.dropped.get(domain) ?? 0));
-  }
-
-  #move(domain: Domain, address: Address): void {
-    this.#set(domain, address, undefined);
-    for (const grant of this.#around(domain, address)) {
-      if (grant.moved.some((each) => String(each) === String(address))) continue;
-      this.#setGrant(grant.key, { ...grant, moved: [...grant.moved, address] });
-    }
   }
 
   #around(domain: Domain, address: Address): JournalGrant[] {

@@ -4,8 +4,8 @@
 // it stands in the file, only the fsync failed, and `undoesUnsynced` is not set. The file is then given up, since the
 // kernel may have dropped what it says is written: the next entry waits for a new file, written whole.
 import { LedgerError } from "../../ipam/ledger.ts";
+import { asError } from "../../kube/abort.ts";
 import { type Ballast, isFull } from "./disk-reserve.ts";
-import { reasonOf } from "./error.ts";
 import { Compaction, removeBeside, takePlace, writeBeside } from "./rewrite.ts";
 import type { LogFile, LogPlace, Snapshot } from "./rewrite.ts";
 
@@ -171,7 +171,7 @@ export class Writer {
   }
 
   #break(cause: unknown): void {
-    this.#broken = reasonOf(cause) || "it failed";
+    this.#broken = asError(cause).message || "it failed";
     this.#compaction?.abandon();
     this.#options.say(`${this.#options.what} cannot be written and is to be written anew`, { error: cause });
   }
@@ -187,7 +187,7 @@ export class Writer {
   }
 
   #error(code: LedgerError["code"], cause: unknown): LedgerError {
-    const remedy = isFull(cause) ? "its disk is full: free some of it" : reasonOf(cause);
+    const remedy = isFull(cause) ? "its disk is full: free some of it" : asError(cause).message;
     const known = code === "unavailable" ? "nothing was written" : "whether it was written is not known";
     return new LedgerError(code, `${this.#options.what} cannot be written, and ${known}: ${remedy}.`, { cause });
   }

@@ -5,7 +5,6 @@ import { isDeepStrictEqual } from "node:util";
 
 import { keptFinalizer } from "../../api/holds/hold-marks.ts";
 import { isApiError } from "../../kube/errors.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import type { KubeObject } from "../../kube/meta.ts";
 import { pointer } from "../../kube/patch.ts";
 import type { Resource } from "../../kube/resource.ts";
@@ -61,7 +60,7 @@ async function letGo<T extends KubeObject>(
       if (isApiError(error, "not-found")) return "removed";
       if (!isApiError(error, "invalid", "conflict") || tries === triesMax) throw error;
     }
-    object = await lookUp(client, resource, { namespace, name }, { signal });
+    object = await client.lookUp(resource, { namespace, name }, { signal });
   }
   return "removed";
 }

@@ -74,16 +74,13 @@ function readAnew(object: HeldObject): readonly Listed[] {
     const asHold = () => [holdOfObject(parseObject(holdKind, object))];
     const asReservation = () => holdsOfReservation(parseObject(reservationKind, object));
     const found = object.kind === holdKind.kind ? asHold() : asReservation();
-    if (found.length === 0) return [{ unreadable: namelessReservation(object), object }];
+    const what = `${reservationKind.kind} ${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
+    const nameless = `${what}: the name does not end with an address, so it holds none. Delete it if nobody knows it.`;
+    if (found.length === 0) return [{ unreadable: nameless, object }];
     return found.map((hold) => ({ hold, namespace: metadata.namespace ?? "", object, ...(cooling && { cooling }) }));
   } catch (error) {
     return [{ unreadable: error instanceof Error ? error.message : String(error), object }];
   }
-}
-
-function namelessReservation({ metadata: { namespace = "", name = "" } }: HeldObject): string {
-  const what = `OverlappingRangeIPReservation ${namespace}/${name}`;
-  return `${what}: the name does not end with an address, so it holds none. Delete it if nobody knows it.`;
 }
 
 function selectorOf({ node, podNamespace, includeCooling = false }: HeldObjectsOptions): string | undefined {

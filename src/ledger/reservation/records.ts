@@ -1,4 +1,5 @@
-// The objects of one domain: which kind, under which name, and how a hold is written into one and read from it. Pure.
+// The objects of one domain: which kind, under which name, and how a hold is written into one and read from it. Pure,
+// but for `readObject`.
 // Reading never fails: an object under an address's name holds the address, whatever is in it. An unreadable owner is
 // one without a name, which nobody is.
 import { aliasAnnotation, foreignMarks, keptFinalizer } from "../../api/holds/hold-marks.ts";
@@ -12,6 +13,8 @@ import type { Domain, Hold } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { type DeepReadonly, type KubeObject, picked } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { Signal } from "../../kube/unless.ts";
 import { type Address, equal } from "../../net/address.ts";
 import { type HeldObject, readHeld } from "./list-holds.ts";
 
@@ -53,6 +56,10 @@ export function recordsOf(domain: Domain, namespace: string): Records {
     formerNameOf: (address) => reservationNamesToRead(parts.network, address)[1],
     make: (hold, node) => stored(reservationOf({ ...hold, domain }, namespace, node)),
   };
+}
+
+export function readObject(client: KubeClient, { resource, namespace }: Records, name: string, signal: Signal) {
+  return client.lookUp(resource, { namespace, name }, { signal });
 }
 
 export function readRecord(records: Records, address: Address, object: HeldObject): Hold {

@@ -26,15 +26,14 @@ import { Recent } from "../../kube/cache/recent.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { type Signal, unless } from "../../kube/unless.ts";
 import type { Address } from "../../net/address.ts";
-import { Beside } from "../coexistence/beside.ts";
+import { keepsBeside, prepareBeside, withdrawBeside } from "../coexistence/beside.ts";
 import { judgeTake, judgeWrite, type Met } from "../judgement.ts";
 import { removeObject } from "./guarded-delete.ts";
 import { ledgerError, reading } from "./ledger-error.ts";
 import type { HeldObject } from "./list-holds.ts";
-import { isAlias, isKept, isLeaving, readRecord, recordsOf, rewritten, withFinalizer } from "./records.ts";
-import type { Records } from "./records.ts";
+import { holdsIn, isAlias, isKept, isLeaving, readObject, readRecord, type Records } from "./records.ts";
+import { recordsOf, rewritten, withFinalizer } from "./records.ts";
 import { patiently, type Waiting } from "./retry-after.ts";
-import { readObject, searchHolds } from "./search.ts";
 
 export interface ReservationLedgerOptions extends Waiting {
   readonly client: KubeClient;
@@ -58,26 +57,22 @@ export class ReservationLedger implements AmendableLedger {
   readonly #options: ReservationLedgerOptions;
   /** By the version of their hold: a release that names it needs no read, and the server refuses one that is older. */
   readonly #recent = new Recent<HeldObject>(recentMax);
-  readonly #upstream: Beside;
 
   constructor(options: ReservationLedgerOptions) {
     this.#options = options;
-    this.#upstream = new Beside(options.client);
   }
 
-  /** Undefined where whereabouts is not active: the one question that the path asks. */
-  get #beside(): Beside | undefined {
-    return this.#options.coexistence?.() === true ? this.#upstream : undefined;
+  /** Whereabouts is active: the one question that the path asks. */
+  get #isBeside(): boolean {
+    return this.#options.coexistence?.() === true;
   }
 
   async take(request: TakeRequest, { signal }: LedgerOptions = {}): Promise<TakeOutcome> {
     signal?.throwIfAborted();
     const what = `taking ${request.address} in ${describeDomain(request.domain)} for ${describeOwner(request.owner)}`;
-    return this.#named(what, request.domain, (records) => {
-      const beside = this.#beside;
-      if (beside === undefined) return this.#take(records, request, signal);
-      return this.#takeBeside(beside, records, request, what, signal);
-    });
+    return this.#named(what, request.domain, (records) =>
+      this.#isBeside ? this.#takeBeside(records, request, what, signal) : this.#take(records, request, signal),
+    );
   }
 
   async release(request: ReleaseRequest, { signal }: LedgerOptions = {}): Promise<ReleaseOutcome> {
@@ -85,12 +80,16 @@ export class ReservationLedger implements AmendableLedger {
     const what = `releasing ${request.address} in ${describeDomain(request.domain)}`;
     return this.#named(what, request.domain, (records) =>
       this.#change<ReleaseOutcome>(records, request, signal, async (met) => {
+        const { client, node } = this.#options;
         if (request.park === true) {
-          const parked = await this.#park(records, met, signal);
-          return parked && { outcome: "parked", hold: parked };
+          const parked = { ...met.hold, owner: unused(met.hold.owner) };
+          const written = await this.#update(records, rewritten(met.object, records.make(parked, node)), signal);
+          if (written === undefined) return undefined;
+          const hold = this.#read(records, request, written);
+          await this.#tellUpstream(records, hold, signal);
+          return { outcome: "parked", hold };
         }
-        const beside = this.#beside;
-        if (beside !== undefined) await this.#call(() => beside.withdraw(records, met.hold, signal), signal);
+        if (this.#isBeside) await this.#call(() => withdrawBeside(client, records, met.hold, signal), signal);
         if (!(await this.#free(records, request, met.object, signal))) return undefined;
         this.#recent.delete(met.hold.version);
         return { outcome: "released" };
@@ -169,16 +168,10 @@ export class ReservationLedger implements AmendableLedger {
   }
 
   /** While whereabouts is active: if a part beside the hold cannot be had, all of it is undone. */
-  async #takeBeside(
-    beside: Beside,
-    records: Records,
-    request: TakeRequest,
-    what: string,
-    signal: Signal,
-  ): Promise<TakeOutcome> {
+  async #takeBeside(records: Records, request: TakeRequest, what: string, signal: Signal): Promise<TakeOutcome> {
     const { client } = this.#options;
-    const claim = await this.#call(() => reading(beside.prepare(records, request, signal)), signal);
-    const result = await this.#take(records, request, signal, beside.keeps(records));
+    const claim = await this.#call(() => reading(prepareBeside(client, records, request, signal)), signal);
+    const result = await this.#take(records, request, signal, keepsBeside(records));
     if (result.outcome !== "taken" && result.outcome !== "yours") return result;
     try {
       const other = await this.#call(() => claim(result.hold), signal);
@@ -201,7 +194,9 @@ export class ReservationLedger implements AmendableLedger {
     const { address } = request;
     const isRelease = "cooldownMs" in request;
     for (let tries = 1; tries <= triesMax; tries++) {
-      const known = tries === 1 ? this.#remembered(records, request) : undefined;
+      // Only for a write, which the server judges again: any other answer is about what is there now.
+      const object = tries === 1 ? this.#recent.get(request.version ?? "") : undefined;
+      const known = object && asMet(records, address, object);
       const mayCount = known !== undefined && (isRelease || known.leaving !== true);
       const isSure = mayCount && judgeWrite(known, request) === undefined;
       const find = () => this.#meet(records, address, records.nameOf(address), signal);
@@ -213,23 +208,12 @@ export class ReservationLedger implements AmendableLedger {
     throw contended(request);
   }
 
-  /** One guarded write. Undefined: it has changed since, or is gone. */
-  async #park(records: Records, { hold, object }: Found, signal: Signal): Promise<Hold | undefined> {
-    const owner = unused(hold.owner);
-    const next = rewritten(object, records.make({ ...hold, owner }, this.#options.node));
-    const written = await this.#update(records, next, signal);
-    if (written === undefined) return undefined;
-    const parked = this.#read(records, hold, written);
-    await this.#tellUpstream(records, parked, signal);
-    return parked;
-  }
-
   /** While whereabouts is active, what stands beside the hold follows its owner: a release looks for it by that. */
   async #tellUpstream(records: Records, hold: Hold, signal: Signal): Promise<void> {
-    const beside = this.#beside;
-    if (beside === undefined) return;
+    if (!this.#isBeside) return;
+    const { client } = this.#options;
     const request = { ...hold, loose: hold.note?.pool === undefined };
-    const claim = await this.#call(() => reading(beside.prepare(records, request, signal)), signal);
+    const claim = await this.#call(() => reading(prepareBeside(client, records, request, signal)), signal);
     await this.#call(() => claim(hold), signal);
   }
 
@@ -248,12 +232,6 @@ export class ReservationLedger implements AmendableLedger {
   async #update({ resource }: Records, object: HeldObject, signal: Signal): Promise<HeldObject | undefined> {
     const update = this.#call(() => this.#options.client.update(resource, object, { signal }), signal);
     return unless(["conflict", "not-found"], update);
-  }
-
-  /** Only for a write, which the server judges again: any other answer is about what is there now. */
-  #remembered(records: Records, { address, version = "" }: ReleaseRequest | AmendRequest): Found | undefined {
-    const object = this.#recent.get(version);
-    return object && asMet(records, address, object);
   }
 
   /** Under the name that is written, or under whereabouts' own. */
@@ -284,10 +262,26 @@ export class ReservationLedger implements AmendableLedger {
     this.#recent.set(version, { ...object, metadata });
   }
 
-  #search(domain: Domain, selector: string, signal: Signal, mayBeOld?: boolean): Promise<Hold[]> {
-    return this.#named(`listing ${domain}`, domain, (records) =>
-      this.#call(() => reading(searchHolds(this.#options.client, records, selector, signal, mayBeOld)), signal),
-    );
+  /** An address under two names counts once, by today's name. */
+  #search(domain: Domain, labelSelector: string, signal: Signal, mayBeOld = false): Promise<Hold[]> {
+    return this.#named(`listing ${domain}`, domain, async (records) => {
+      /** address -> its hold */
+      const found = new Map<string, Hold>();
+      const item = (object: HeldObject) => {
+        for (const hold of holdsIn(records, object)) {
+          const key = hold.address.toString();
+          if (!found.has(key) || object.metadata.name === records.nameOf(hold.address)) found.set(key, hold);
+        }
+      };
+      const { resource, namespace } = records;
+      const options = { namespace, labelSelector, signal, ...(mayBeOld && { resourceVersion: "0" }) };
+      const restart = () => found.clear();
+      await this.#call(() => {
+        restart();
+        return reading(this.#options.client.listEach(resource, options, { item, restart }));
+      }, signal);
+      return [...found.values()];
+    });
   }
 
   #call<T>(call: () => Promise<T>, signal: Signal): Promise<T> {

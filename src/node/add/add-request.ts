@@ -56,12 +56,12 @@ export function askingOf(input: AskingInput): Asking {
     isGiven: input.isGiven === true,
   });
   const keeper = claim === undefined ? keeperOf(config, pod) : undefined;
-  const owner = ownerFor(invocation, pod, keeper, input.nodeName);
+  const owner = ownerFor(input, keeper);
   const shares = planOf({
     config,
     statics: statics.requests,
     owner: claim?.owner ?? owner,
-    namespace: poolNamespaceOf(loaded, input.poolNamespace, invocation, pod, selection),
+    namespace: poolNamespaceOf(input, selection),
     preferred: pod?.annotations[preferredAnnotation] ?? "",
     cooldownMs: config.cooldownMs ?? input.cooldownMs,
     sliced: input.sliced,
@@ -81,30 +81,20 @@ export function askingOf(input: AskingInput): Asking {
 }
 
 /** With `pool_namespace: nad` pools are where the pod's selection says; without a definition, where all others are. */
-function poolNamespaceOf(
-  { config, network: { name } }: LoadedConfig,
-  common: string,
-  { args }: AttachmentInvocation,
-  pod: PodFacts | undefined,
-  selection: Selection | undefined,
-): string {
-  if (config.poolNamespace === "cluster") return common;
+function poolNamespaceOf({ loaded, invocation, pod, poolNamespace }: AskingInput, selection?: Selection): string {
+  const { args } = invocation;
+  if (loaded.config.poolNamespace === "cluster") return poolNamespace;
   if (selection !== undefined) return selection.namespace;
-  if (pod !== undefined || args.podNamespace === "") return common;
+  if (pod !== undefined || args.podNamespace === "") return poolNamespace;
   throw new CniError(
     errorCodes.tryAgainLater,
-    `the API server has no pod ${args.podNamespace}/${args.podName}, and only its annotations say whose the pools of the network ${name} are ` +
+    `the API server has no pod ${args.podNamespace}/${args.podName}, and only its annotations say whose the pools of the network ${loaded.network.name} are ` +
       "(pool_namespace is nad): make the pod anew if it was deleted.",
   );
 }
 
 /** By UID; by name where no UID lasts: a StatefulSet's pod with a sticky address, a kubelet's own pod, podman. */
-function ownerFor(
-  invocation: AttachmentInvocation,
-  pod: PodFacts | undefined,
-  keeper: string | undefined,
-  nodeName: string,
-): PodOwner {
+function ownerFor({ invocation, pod, nodeName }: AskingInput, keeper: string | undefined): PodOwner {
   const named = ownerOf(invocation, nodeName);
   if (keeper !== undefined || pod?.isMirror === true) return { ...named, uid: "" };
   return named.uid === "" && pod !== undefined ? { ...named, uid: pod.uid } : named;

@@ -12,7 +12,7 @@ import { ownerKey } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
 import { addByClaim, tellClaim } from "../claims/hold/add.ts";
 import { claimOf } from "../claims/resolve/resolve-claim.ts";
-import type { DaemonContext } from "../context.ts";
+import type { CniRequest, DaemonContext } from "../context.ts";
 import { sandboxHold } from "../holds/sandboxes.ts";
 import { rollBack } from "../release/rollback.ts";
 import { attachmentKey } from "../request/attachment.ts";
@@ -21,8 +21,8 @@ import { failureOf } from "../request/failure.ts";
 import { type PodFacts, podOf } from "../request/pods.ts";
 import type { SlicedLook } from "../slices/slice-facade.ts";
 import { type Asking, type AskingInput, askingOf } from "./add-request.ts";
-import type { Taken } from "./address-source.ts";
 import { takeProbed } from "./duplicate-probe.ts";
+import type { Taken } from "./take.ts";
 
 export interface Addition {
   readonly parts: DaemonContext;
@@ -36,39 +36,39 @@ export interface Addition {
   readonly signal: AbortSignal;
 }
 
-export async function add(
-  parts: DaemonContext,
-  invocation: AttachmentInvocation,
-  text: string,
-  signal: AbortSignal,
-): Promise<JsonObject> {
-  const loaded = await parts.configs.load(text);
+export async function add(parts: DaemonContext, { invocation, text, signal }: CniRequest): Promise<JsonObject> {
+  const loaded = await parts.loadConfig(text);
   return parts.attachments.add(invocation, signal, async (own) => {
     // Addresses of this node's slices alone need no API server.
     const isLocal = parts.sliced.isWhole(loaded.config);
     if (!isLocal) {
-      await parts.assertReady(own);
+      await parts.readiness.assertReady(own);
       await parts.sliced.told(own);
     }
     const known = await podOf(parts, invocation, loaded, own);
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal: own, mayWait: true });
     using look = parts.sliced.look();
     const asking = understood({ ...parts, invocation, loaded, pod, sliced: look, claim }, parts);
-    if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.assertReady(own);
-    if (asking.warnings.length > 0) tellWarned(parts, pod, invocation, asking.warnings.join(" "));
+    if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.readiness.assertReady(own);
+    if (asking.warnings.length > 0) {
+      const words = asking.warnings.join(" ");
+      const { interfaceName, containerId } = invocation;
+      if (pod === undefined) parts.log.warn(words, { interfaceName, containerId });
+      else parts.tell(pod.object, "Warning", "SettingIgnored", `${interfaceName}: ${words}`);
+    }
     const netnsId = parts.sandboxes.identify(invocation.netns);
     try {
       return await run({ parts, invocation, loaded, asking, pod, look, netnsId, signal: own });
     } catch (error) {
-      if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused)
-        tellRefused(parts, pod, invocation, error);
+      if (error instanceof CniError && error.code === errorCodes.refused)
+        tellRefused(parts, { pod, invocation }, error);
       throw error;
     }
   });
 }
 
 function understood(input: AskingInput, parts: DaemonContext): Asking {
-  const { claim, pod, invocation } = input;
+  const { claim } = input;
   try {
     return askingOf(input);
   } catch (error) {
@@ -77,29 +77,18 @@ function understood(input: AskingInput, parts: DaemonContext): Asking {
       const reason = error.code === errorCodes.refused ? allocationReasons.outOfRange : allocationReasons.other;
       tellClaim(parts, claim.claim, claim.user.name, { reason, message: error.message });
     }
-    if (error instanceof CniError && pod !== undefined) tellRefused(parts, pod, invocation, error);
+    if (error instanceof CniError) tellRefused(parts, input, error);
     throw error;
   }
 }
 
 function tellRefused(
   parts: DaemonContext,
-  pod: PodFacts,
-  { interfaceName }: AttachmentInvocation,
+  { pod, invocation }: Pick<AskingInput, "pod" | "invocation">,
   error: CniError,
-): void {
-  parts.tell(pod.object, "Warning", "AddressRefused", `${interfaceName}: ${error.message}`);
-}
-
-function tellWarned(
-  parts: DaemonContext,
-  pod: PodFacts | undefined,
-  invocation: AttachmentInvocation,
-  words: string,
-): void {
-  const { interfaceName, containerId } = invocation;
-  if (pod === undefined) parts.log.warn(words, { interfaceName, containerId });
-  else parts.tell(pod.object, "Warning", "SettingIgnored", `${interfaceName}: ${words}`);
+) {
+  const words = `${invocation.interfaceName}: ${error.message}`;
+  if (pod !== undefined) parts.tell(pod.object, "Warning", "AddressRefused", words);
 }
 
 async function run(addition: Addition): Promise<JsonObject> {
@@ -114,7 +103,7 @@ async function run(addition: Addition): Promise<JsonObject> {
   try {
     if (asking.claim !== undefined) {
       const result = await addByClaim(addition, asking.claim);
-      parts.assertSettled();
+      parts.history.assertSettled();
       // The sandbox itself holds nothing: its DEL has nothing to do.
       parts.gone.set(attachmentKey(invocation), true);
       return formatResult(result, loaded.config.cniVersion);
@@ -129,9 +118,11 @@ async function run(addition: Addition): Promise<JsonObject> {
     if (first !== undefined) throw first;
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, 0, signal);
     // The write itself may tell of a restore; slices go on.
-    if (isCounted) parts.assertSettled();
+    if (isCounted) parts.history.assertSettled();
     await remember(addition, taken);
-    return answer(addition, taken);
+    const allocated = new Map<number, Address>();
+    for (const { share, hold } of taken) if (share.range !== undefined) allocated.set(share.range, hold.address);
+    return formatResult(answerOf(loaded.config, allocated, asking.statics), loaded.config.cniVersion);
   } catch (error) {
     await rollBack(addition, { taken, failures, withdrawn });
     throw failureOf(error);
@@ -170,10 +161,4 @@ async function remember({ parts, invocation, asking, netnsId }: Addition, taken:
     isSliceDomain(each.hold.domain) ? [] : [sandboxHold(each.namespace, each.hold)],
   );
   await parts.sandboxes.remember({ containerId, interfaceName, netns, pod: { namespace, name, uid }, holds }, netnsId);
-}
-
-function answer({ loaded: { config }, asking }: Addition, taken: readonly Taken[]): JsonObject {
-  const allocated = new Map<number, Address>();
-  for (const { share, hold } of taken) if (share.range !== undefined) allocated.set(share.range, hold.address);
-  return formatResult(answerOf(config, allocated, asking.statics), config.cniVersion);
 }

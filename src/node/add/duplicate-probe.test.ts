@@ -6,9 +6,9 @@ import { silent } from "../../log/log.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { Intent } from "../release/intents.ts";
 import type { Addition } from "./add.ts";
-import type { OpenSource, Taken } from "./address-source.ts";
 import { takeProbed } from "./duplicate-probe.ts";
 import type { Share } from "./shares.ts";
+import type { OpenSource, Taken } from "./take.ts";
 
 const owner = { kind: "pod", uid: "u", namespace: "d", name: "p", interface: "eth0", containerId: "c" } as const;
 const hold = { domain: "network:", address: parseAddress("10.0.0.1"), owner, version: "1" };

@@ -5,9 +5,8 @@ import type { OwnerKey } from "../../ipam/owner.ts";
 import { attachmentOf } from "../holds/hold-index.ts";
 import { rollBack } from "../release/rollback.ts";
 import type { Addition } from "./add.ts";
-import type { Taken } from "./address-source.ts";
 import type { Share } from "./shares.ts";
-import { take } from "./take.ts";
+import { take, type Taken } from "./take.ts";
 
 /** Eight in a row on the wire without a record: the range belongs to somebody else, and trying on would not help. */
 const triesMax = 8;

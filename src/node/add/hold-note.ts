@@ -1,6 +1,7 @@
 // Why an address was given, as it is kept with the hold: one line of JSON that `holdfast explain` reads.
 import type { Candidate, Grant } from "../../ipam/request.ts";
 import { formatTrace } from "../../ipam/trace.ts";
+import { orNone } from "../../net/or-none.ts";
 
 interface Why {
   /** The network's `name`: GC frees only holds of the same name. */
@@ -27,11 +28,6 @@ export function whyOf(network: string, grant: Grant, { address, early }: Candida
 
 /** The network that a note names; undefined for a note of another writer. */
 export function networkOf(why: string | undefined): string | undefined {
-  if (why === undefined) return undefined;
-  try {
-    const { network } = JSON.parse(why) as Partial<Why>;
-    return typeof network === "string" ? network : undefined;
-  } catch {
-    return undefined;
-  }
+  const { network } = orNone(() => JSON.parse(why ?? "") as Partial<Why>) ?? {};
+  return typeof network === "string" ? network : undefined;
 }

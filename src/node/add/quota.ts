@@ -5,7 +5,6 @@ import { holdfastGroup } from "../../api/kind.ts";
 import { namespaces } from "../../cluster/resources.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { Recent } from "../../kube/cache/recent.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
 import type { Log } from "../../log/log.ts";
 import type { DaemonOptions } from "../context.ts";
@@ -56,7 +55,7 @@ export class Quota {
 
   async #read(name: string, signal: AbortSignal): Promise<number | undefined> {
     // podman's containers have a namespace that Kubernetes does not know.
-    const found = await lookUp(this.#options.client, namespaces, { name }, { resourceVersion: "0", signal });
+    const found = await this.#options.client.lookUp(namespaces, { name }, { resourceVersion: "0", signal });
     return parseLimit(found?.metadata.annotations?.[quotaAnnotation], name, this.#options.log);
   }
 }

@@ -49,7 +49,8 @@ export function sourceOf(input: SourceInput): Source {
   const isSliced = known === undefined ? range.sliceLength !== undefined : known.phase !== "opening";
   if (!isSliced) return { kind: "shared", excludes: slicedIn(range.prefix, input) };
   const use = { namespace, network, range: range.prefix };
-  if (known?.phase === "closing" && range.sliceLength === undefined) throw beingCut(use);
+  if (known?.phase === "closing" && range.sliceLength === undefined)
+    throw later(`${describeUse(use)} is being cut into slices of nodes: that takes moments. It goes on by itself.`);
   const block = known?.floating;
   const isFloating = block !== undefined && (isSticky || (asked !== undefined && contains(block, asked)));
   if (isFloating) {
@@ -99,10 +100,6 @@ export function withOwn(told: readonly SlicedRange[], grants: readonly JournalGr
 
 export function describeUse({ network, range }: SliceUse): string {
   return network === "" ? `the range ${range}` : `the range ${range} of network ${network}`;
-}
-
-function beingCut(use: SliceUse): CniError {
-  return later(`${describeUse(use)} is being cut into slices of nodes: that takes moments. It goes on by itself.`);
 }
 
 function nowhereToStay(use: SliceUse): CniError {

@@ -1,15 +1,15 @@
 // Addresses of a shared range: candidates from the picture of its domain, the API server's ledger as the arbiter.
 import { CniError, errorCodes } from "../../cni/error.ts";
 import type { Refused } from "../../ipam/acquire.ts";
-import { type Hold, LedgerError, type TakeOutcome } from "../../ipam/ledger.ts";
+import type { Hold } from "../../ipam/ledger.ts";
 import type { Refusal } from "../../ipam/request.ts";
-import type { Address } from "../../net/address.ts";
+import { assertNotPaused } from "../claims/hold/amend-retry.ts";
 import type { HoldIndex } from "../holds/hold-index.ts";
 import { heldKind, type History } from "../holds/server-history.ts";
 import type { Ledgers } from "../pools/ledgers.ts";
 import { type OpenPool, type PoolResolver, stateChanged } from "../pools/pool-resolver.ts";
-import type { AddressSource, OpenSource, TakeOrder } from "./address-source.ts";
 import type { Share, ShareOwner } from "./shares.ts";
+import type { AddressSource, OpenSource, TakeOrder } from "./take.ts";
 
 export interface SharedSourceParts {
   readonly ledgers: Ledgers;
@@ -24,6 +24,8 @@ export interface SharedSourceParts {
 
 /** A renewed picture is still behind: other nodes take at the same time. Three rounds of 64 tries are minutes. */
 const roundsMax = 3;
+/** Refusals that a newer picture may lack. */
+const passing: ReadonlySet<Refusal["code"]> = new Set(["exhausted", "held-by-another", "reserved", "cooling-down"]);
 
 export class SharedSource implements AddressSource {
   readonly #parts: SharedSourceParts;
@@ -38,7 +40,7 @@ export class SharedSource implements AddressSource {
 
   async open(): Promise<OpenSource> {
     const { share, claim, signal } = this.#order;
-    const { ledgers, poolResolver, history, now } = this.#parts;
+    const { held, history, ledgers, now, onConflict, paused, poolResolver } = this.#parts;
     const { namespace } = share;
     const open = await poolResolver.open(share, signal);
     const { pool, picture, name } = open;
@@ -57,10 +59,25 @@ export class SharedSource implements AddressSource {
       loose: name === undefined,
       // By the claim's name: two daemons that take for one claim try the same address, and one finds it the claim's.
       strategy: claim === undefined ? spread : { kind: "sticky" },
-      mayTake: () => this.#assertCurrent(open),
-      told: (outcome, address) => this.#told(open, outcome, address, onNew),
+      // A pause also stops takes under way, and nothing is taken by a pool that must be adopted anew.
+      mayTake: () => {
+        assertNotPaused(paused());
+        if (poolResolver.find(namespace, domain) !== picture) throw stateChanged();
+      },
+      told: (outcome, address) => {
+        if (outcome.outcome === "taken") return onNew(versionOf(outcome.hold));
+        if (outcome.outcome === "yours") return history.reached(heldKind, versionOf(outcome.hold));
+        spread.met(address);
+        onConflict();
+        if (outcome.outcome === "held") picture.met(outcome.hold);
+      },
       lookAgain: () => poolResolver.lookAgain(open, share, signal),
-      record: (hold) => this.#record(open, hold),
+      record: (hold) => {
+        // A claim's hold is no node's: other writers pass it on and free it, and a list says when.
+        if (hold.owner.kind === "claim") return picture.met(hold);
+        held.put({ namespace, hold });
+        picture.took(hold);
+      },
       failed: (isUncertain) => isUncertain && share.owner.kind === "claim" && suppose(open, share.owner),
       [Symbol.dispose]: () => spread.end(),
     };
@@ -70,37 +87,8 @@ export class SharedSource implements AddressSource {
     const { share, signal } = this.#order;
     // The ledger's own answer on the one address that was asked for needs no second look.
     const isCertain = refusal.conflicts > 0 ? share.want.kind === "given" : this.#round > 1;
-    if (isCertain || this.#round === roundsMax || !mayChange(refusal)) throw refused(share, refusal);
+    if (isCertain || this.#round === roundsMax || !passing.has(refusal.code)) throw refused(share, refusal);
     await this.#parts.poolResolver.refresh(share.namespace, this.#startedMs, signal);
-  }
-
-  /** A pause also stops takes under way, and nothing is taken by a pool that must be adopted anew. */
-  #assertCurrent({ picture }: OpenPool): void {
-    const reason = this.#parts.paused();
-    if (reason !== "")
-      throw new LedgerError("unavailable", `handing out is paused: ${reason}. It goes on by itself when that is over.`);
-    if (this.#parts.poolResolver.find(picture.namespace, picture.domain) !== picture) throw stateChanged();
-  }
-
-  #told(
-    { pool, picture }: OpenPool,
-    outcome: TakeOutcome,
-    address: Address,
-    onNew: (version: string | undefined) => void,
-  ): void {
-    const { history, onConflict } = this.#parts;
-    if (outcome.outcome === "taken") return onNew(versionOf(outcome.hold));
-    if (outcome.outcome === "yours") return history.reached(heldKind, versionOf(outcome.hold));
-    picture.spreadOf(pool).met(address);
-    onConflict();
-    if (outcome.outcome === "held") picture.met(outcome.hold);
-  }
-
-  #record({ picture }: OpenPool, hold: Hold): void {
-    // A claim's hold is no node's: other writers pass it on and free it, and a list says when.
-    if (hold.owner.kind === "claim") return picture.met(hold);
-    this.#parts.held.put({ namespace: picture.namespace, hold });
-    picture.took(hold);
   }
 }
 
@@ -114,10 +102,6 @@ function suppose({ pool, picture }: OpenPool, owner: ShareOwner): void {
   const address = pool.addressOf(owner);
   const mark = address === undefined ? undefined : pool.ownerAt(address);
   if (address !== undefined && mark !== undefined) picture.met({ address, owner: mark });
-}
-
-function mayChange({ code }: Refusal): boolean {
-  return code === "exhausted" || code === "held-by-another" || code === "reserved" || code === "cooling-down";
 }
 
 function refused({ want }: Share, { code, message }: Refusal): CniError {

@@ -11,6 +11,7 @@ import type { Domain } from "../../ipam/ledger.ts";
 import type { ClaimOwner, PodOwner } from "../../ipam/owner.ts";
 import type { Want } from "../../ipam/request.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
+import { orNone } from "../../net/or-none.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";
 import type { SliceUse } from "../slices/agent.ts";
 import { nothingSliced, slicedAs, slicedIn, type SlicedMap, type Source, sourceOf } from "./range-source.ts";
@@ -63,7 +64,9 @@ export function planOf(input: PlanInput): Share[] {
   const { config, statics } = input;
   const prefixes = config.ranges.map(({ prefix }) => prefix);
   const parts = partsOf(prefixes);
-  const preferred = preferredOf(input);
+  const { preferred: wish = "" } = input;
+  // A wish that cannot be read is none; the pod's event says so.
+  const preferred = wish === "" ? undefined : orNone(() => parseAddress(wish, { unmap: true }));
   const recorded = recordedIn(prefixes, input.recorded ?? []);
   const ranged = config.ranges.map((range, index): Share => {
     const asked = statics.find((request) => request.range === index);
@@ -143,15 +146,6 @@ function recordedIn(prefixes: readonly Prefix[], addresses: readonly Address[]):
     const at = left.findIndex((address) => contains(prefix, address));
     return at < 0 ? undefined : left.splice(at, 1)[0];
   });
-}
-
-function preferredOf({ preferred }: PlanInput): Address | undefined {
-  if (preferred === undefined || preferred === "") return undefined;
-  try {
-    return parseAddress(preferred, { unmap: true });
-  } catch {
-    return undefined; // a wish that cannot be read is none; the pod's event says so
-  }
 }
 
 function withPart(owner: ShareOwner, part: number): ShareOwner {

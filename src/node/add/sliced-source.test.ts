@@ -94,7 +94,7 @@ async function take(
   const definition = { prefix: range, excludes: runs, cooldownMs };
   const share = { namespace: use.namespace, definition, owner, want, slice: use };
   const order = { share, network: "net", lookFirst: false, onLost: () => {}, signal };
-  const sources = { sourceOf: () => new SlicedSource(parts, order, use), random: Math.random };
+  const sources = { sourceOf: () => new SlicedSource(parts, order), random: Math.random };
   const { hold, isNew } = await takeShare(sources, order);
   return `${hold.address}${isNew ? " new" : ""}`;
 }

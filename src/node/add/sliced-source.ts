@@ -11,8 +11,8 @@ import type { Ledgers } from "../pools/ledgers.ts";
 import type { SlicedPools } from "../pools/sliced-pools.ts";
 import { later } from "../request/failure.ts";
 import type { SliceAgent, SliceUse } from "../slices/agent.ts";
-import { type AddressSource, failedTake, type OpenSource, type TakeOrder, type Taken } from "./address-source.ts";
 import { describeUse } from "./range-source.ts";
+import { type AddressSource, failedTake, type OpenSource, type TakeOrder, type Taken } from "./take.ts";
 
 export interface SlicedSourceParts {
   readonly agent: Pick<SliceAgent, "journal" | "domainOf" | "why" | "refusal" | "short" | "changed">;
@@ -42,10 +42,11 @@ export class SlicedSource implements AddressSource {
   /** The pool of the last try was made from the journal as it is. */
   #isAnew = false;
 
-  constructor(parts: SlicedSourceParts, order: TakeOrder, use: SliceUse) {
+  /** The order's share comes from a slice. */
+  constructor(parts: SlicedSourceParts, order: TakeOrder) {
     this.#parts = parts;
     this.#order = order;
-    this.#use = use;
+    this.#use = order.share.slice!;
   }
 
   /** The owner's address from the shared range stays. A lost one is not made again: a slice may have given it. */
@@ -77,9 +78,10 @@ export class SlicedSource implements AddressSource {
   }
 
   async open(): Promise<OpenSource | undefined> {
-    const { agent, pools, clock, obstacle } = this.#parts;
+    const { agent, pools, clock, obstacle, isStarting = () => false } = this.#parts;
     if (this.#endMs === undefined) {
-      await this.#started();
+      const startedMs = clock.monotonicMs() + startMs;
+      while (isStarting() && clock.monotonicMs() < startedMs && (await sleep(clock, startLookMs, this.#order.signal)));
       this.#endMs = clock.monotonicMs() + patienceMs;
     }
     if (obstacle() !== "") throw later(obstacle());
@@ -108,9 +110,9 @@ export class SlicedSource implements AddressSource {
     // Not every release in the journal reaches the pools: a refusal is believed only of a pool that was made anew.
     this.#isAnew = refusal !== undefined && !this.#isAnew;
     if (this.#isAnew) return pools.forget(this.#domain!);
-    // More slices may help.
-    const isWant = refusal?.code === "exhausted" || refusal?.code === "too-small";
-    if (refusal !== undefined && (share.want.kind === "given" || !isWant)) throw this.#refused(refusal);
+    // Of an exhausted range more slices may help.
+    if (refusal !== undefined && (share.want.kind === "given" || refusal.code !== "exhausted"))
+      throw this.#refused(refusal);
     if (agent.refusal(this.#use) !== undefined) throw this.#nothingLeft(refusal);
     agent.short(this.#use);
     using limit = deadline(clock, Math.max(0, this.#endMs! - clock.monotonicMs()), signal);
@@ -120,12 +122,6 @@ export class SlicedSource implements AddressSource {
       signal.throwIfAborted();
       throw limit.signal.aborted ? this.#nothingLeft(refusal) : error;
     }
-  }
-
-  async #started(): Promise<void> {
-    const { clock, isStarting = () => false } = this.#parts;
-    const endMs = clock.monotonicMs() + startMs;
-    while (isStarting() && clock.monotonicMs() < endMs && (await sleep(clock, startLookMs, this.#order.signal)));
   }
 
   #nothingLeft(refusal: Refused | undefined): CniError {

@@ -2,8 +2,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import type { AmendableLedger } from "../../ipam/ledger.ts";
-import { MemoryLedger, MemoryStore } from "../../ipam/memory-ledger.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
+import { MemoryLedger, MemoryStore } from "../../ipam/testing/memory-ledger.ts";
 import { realClock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { silent } from "../../log/log.ts";
@@ -13,11 +13,10 @@ import { HoldIndex } from "../holds/hold-index.ts";
 import { Ledgers } from "../pools/ledgers.ts";
 import { PoolResolver } from "../pools/pool-resolver.ts";
 import { RetryPause } from "../retry-pause.ts";
-import type { AddressSource, TakeOrder } from "./address-source.ts";
 import { SharedSource } from "./shared-source.ts";
 import type { Share } from "./shares.ts";
 import { SlicedSource, type SlicedSourceParts } from "./sliced-source.ts";
-import { take } from "./take.ts";
+import { type AddressSource, take, type TakeOrder } from "./take.ts";
 
 const namespace = "kube-system";
 const domain = "network:";
@@ -76,9 +75,7 @@ beforeEach(() => {
   const history = { expect: () => () => {}, reached: () => {} };
   const shared = { ledgers, poolResolver, held, now, history, ...calm };
   sourceOf = (asked) =>
-    asked.share.slice === undefined
-      ? new SharedSource(shared, asked)
-      : new SlicedSource(sliced, asked, asked.share.slice);
+    asked.share.slice === undefined ? new SharedSource(shared, asked) : new SlicedSource(sliced, asked);
 });
 
 const others = () => [...store.holds.values()].filter((hold) => hold.owner.name === "a");

@@ -5,8 +5,9 @@ import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
 import { type Owner, sameOwner } from "../../ipam/owner.ts";
+import { MultiMap } from "../../kube/cache/multi-map.ts";
 import type { Address } from "../../net/address.ts";
-import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
+import { attachmentKey } from "../request/attachment.ts";
 
 export interface AddressPlace {
   readonly namespace: string;
@@ -23,7 +24,7 @@ export function placeKey({ namespace, domain, address }: AddressPlace): PlaceKey
 export class HoldIndex {
   readonly #entries = new Map<PlaceKey, RecordedHold>();
   /** Only holds that a sandbox uses: a parked one has none. */
-  readonly #byAttachment = new Map<AttachmentKey, Set<PlaceKey>>();
+  readonly #byAttachment = new MultiMap<PlaceKey>();
   /** Places that changed, for lists that are under way: one at a time, as a rule. */
   readonly #followers = new Set<Set<PlaceKey>>();
 
@@ -37,9 +38,7 @@ export class HoldIndex {
     this.#entries.set(key, entry);
     this.#note(key);
     const attachment = attachmentOf(entry.hold);
-    if (attachment === undefined) return;
-    const of = attachmentKey(attachment);
-    this.#byAttachment.set(of, (this.#byAttachment.get(of) ?? new Set()).add(key));
+    if (attachment !== undefined) this.#byAttachment.add(attachmentKey(attachment), key);
   }
 
   delete(place: AddressPlace): void {
@@ -53,7 +52,7 @@ export class HoldIndex {
   }
 
   ofAttachment(attachment: Attachment): RecordedHold[] {
-    return Array.from(this.#byAttachment.get(attachmentKey(attachment)) ?? [], (key) => this.#entries.get(key)!);
+    return this.#byAttachment.get(attachmentKey(attachment)).map((key) => this.#entries.get(key)!);
   }
 
   /** For the pool that is made of them; a node holds some hundred. */
@@ -92,10 +91,7 @@ export class HoldIndex {
     if (entry === undefined) return;
     this.#entries.delete(key);
     const attachment = attachmentOf(entry.hold);
-    const of = attachment && attachmentKey(attachment);
-    const keys = of && this.#byAttachment.get(of);
-    keys?.delete(key);
-    if (of !== undefined && keys?.size === 0) this.#byAttachment.delete(of);
+    if (attachment !== undefined) this.#byAttachment.delete(attachmentKey(attachment), key);
   }
 }
 

@@ -4,9 +4,10 @@
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 
+import { asError } from "../../kube/abort.ts";
 import { Ballast } from "../../ledger/journal/disk-reserve.ts";
 import { pageCacheDisk, realJournalDisk } from "../../ledger/journal/disk.ts";
-import { JournalError, reasonOf } from "../../ledger/journal/error.ts";
+import { JournalError } from "../../ledger/journal/error.ts";
 import { type LogPlace, openLog, writeLog } from "../../ledger/journal/rewrite.ts";
 import { Writer } from "../../ledger/journal/writer.ts";
 
@@ -61,7 +62,7 @@ export class LineFile<R> {
       const writer = new Writer({ ...place, ...opened, ...own, ...options, snapshot });
       return new LineFile<R>(path, lines - records.length, writer);
     } catch (cause) {
-      throw new JournalError("disk", `${path} cannot be opened: ${reasonOf(cause)}. ${remedy}`, { cause });
+      throw new JournalError("disk", `${path} cannot be opened: ${asError(cause).message}. ${remedy}`, { cause });
     }
   }
 
@@ -70,7 +71,7 @@ export class LineFile<R> {
     try {
       await this.#writer.commit({ payloads: [JSON.stringify(record)], undo });
     } catch (cause) {
-      throw new JournalError("disk", `${reasonOf(cause)} ${remedy}`, { cause });
+      throw new JournalError("disk", `${asError(cause).message} ${remedy}`, { cause });
     }
   }
 

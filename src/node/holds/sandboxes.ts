@@ -4,12 +4,13 @@
 // survives every end of the daemon. Not flushed: a power cut takes the sandboxes away with the lines, and an ADD does
 // not wait for a disk. Lines of another boot are over, but for the API server's highest versions (server-history.ts). A
 // failed write is logged and fails nobody: the address is right all the same.
+import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";
 import type { Hold, HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import type { Log } from "../../log/log.ts";
-import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
-import type { AddressPlace } from "./hold-index.ts";
+import { type AttachmentKey, attachmentKey, type Attachments } from "../request/attachment.ts";
+import { type AddressPlace, attachmentOf, type HoldIndex, placeOf } from "./hold-index.ts";
 import { LineFile } from "./line-file.ts";
 import type { SeenVersions } from "./server-history.ts";
 
@@ -88,7 +89,11 @@ export class Sandboxes {
       name: "sandboxes.log",
       isUnsynced: true,
       meet: (record) => (boot = sandboxes.#read(record) ?? boot),
-      all: () => sandboxes.#records(),
+      all: () => [
+        { op: "boot", id: bootId },
+        { op: "seen", seen: sandboxes.#seen },
+        ...sandboxes.all().map((sandbox) => ({ op: "add", sandbox }) as const),
+      ],
       live: () => sandboxes.#known.size + 2,
     });
     sandboxes.#file = file;
@@ -199,16 +204,30 @@ export class Sandboxes {
       this.#options.log.warn("the file of sandboxes could not be written", { error });
     }
   }
-
-  #records(): SandboxRecord[] {
-    return [
-      { op: "boot", id: this.#options.bootId },
-      { op: "seen", seen: this.#seen },
-      ...this.all().map((sandbox) => ({ op: "add", sandbox }) as const),
-    ];
-  }
 }
 
 function podKey({ pod: { namespace, name, uid }, interfaceName }: Sandbox): string {
   return `${uid === "" ? `${namespace}/${name}` : uid} ${interfaceName}`;
+}
+
+interface MovedOptions {
+  readonly held: Pick<HoldIndex, "get">;
+  readonly sandboxes: Pick<Sandboxes, "get" | "move" | "remember">;
+  readonly attachments: Attachments;
+}
+
+/** Remembers a hold moved out of a draining slice, in its attachment's turn: a DEL or a later ADD may come too. */
+export async function rememberMoved({ held, sandboxes, attachments }: MovedOptions, entry: RecordedHold) {
+  const { namespace, hold } = entry;
+  const attachment = attachmentOf(hold);
+  if (attachment === undefined) return;
+  const { name, uid, namespace: podNamespace } = hold.owner;
+  await attachments.check(attachment, new AbortController().signal, async () => {
+    if (held.get(placeOf(entry)) !== entry) return;
+    const known = sandboxes.get(attachment);
+    const holds = [...(known?.holds ?? []), sandboxHold(namespace, hold)];
+    if (known !== undefined) await sandboxes.move(known, holds);
+    // Its namespace is not known: addresses of slices are in no file of sandboxes.
+    else await sandboxes.remember({ ...attachment, netns: "", pod: { namespace: podNamespace, name, uid }, holds });
+  });
 }

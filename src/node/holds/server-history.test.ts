@@ -1,7 +1,7 @@
 // When the API server's history counts as cut, and what follows.
 import { beforeEach, expect, it } from "vitest";
 
-import { ManualClock } from "../../kube/manual-clock.ts";
+import { ManualClock } from "../../kube/testing/manual-clock.ts";
 import { silent } from "../../log/log.ts";
 import { History, type HistoryOptions, probedKind, type SeenVersions } from "./server-history.ts";
 

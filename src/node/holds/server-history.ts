@@ -67,7 +67,10 @@ export class History {
       const isCut = before !== undefined && (version < before || version - before > bumpMin);
       if (isCut) this.#cut({ kind, before, now: version });
       this.reached(kind, text);
-      this.#note();
+      const nowMs = this.#options.clock.monotonicMs();
+      if (nowMs - this.#notedMs < noteEveryMs) return;
+      this.#notedMs = nowMs;
+      void this.keep();
     };
   }
 
@@ -134,12 +137,5 @@ export class History {
     const words = "the API server's history was cut: restored from an older copy. What this node holds is made again";
     log.error(words, { ...seen, waitMs });
     onRestore();
-  }
-
-  #note(): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - this.#notedMs < noteEveryMs) return;
-    this.#notedMs = nowMs;
-    void this.keep();
   }
 }

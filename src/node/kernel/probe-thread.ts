@@ -60,11 +60,7 @@ class ProbeThread {
     }
     this.#isTurning = this.#inquiries.size > 0;
     if (!this.#isTurning) return;
-    this.#wait();
     setImmediate(() => this.#turn());
-  }
-
-  #wait(): void {
     const inquiries = [...this.#inquiries.values()];
     const due = Math.min(...inquiries.map(({ dueMs }) => dueMs)) - performance.now();
     const descriptors = Buffer.alloc(inquiries.length * pollfdBytes);

@@ -116,7 +116,8 @@ export class Prober {
     const job = this.#running.get(report.id);
     if (job === undefined) return; // called off meanwhile
     this.#running.delete(report.id);
-    job.settle(answerOf(report));
+    if ("code" in report) job.settle(new KernelError(report.code, report.message));
+    else job.settle(report.mac === undefined ? { duplicate: false } : { duplicate: true, mac: report.mac });
     this.#startSome();
   }
 
@@ -136,11 +137,6 @@ export class Prober {
 const prober = new Prober();
 
 export const probeDuplicate = (request: ProbeRequest): Promise<ProbeAnswer> => prober.probe(request);
-
-function answerOf(report: ProbeReport): ProbeAnswer | Error {
-  if ("code" in report) return new KernelError(report.code, report.message);
-  return report.mac === undefined ? { duplicate: false } : { duplicate: true, mac: report.mac };
-}
 
 function wrongWith({ netns, interface: link, timeoutMs }: ProbeRequest): string | undefined {
   if (!netns.startsWith("/") || netns.includes("\0")) return `netns: ${JSON.stringify(netns)} is not an absolute path`;

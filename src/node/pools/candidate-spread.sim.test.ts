@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 
 import { acquire } from "../../ipam/acquire.ts";
 import type { Ledger } from "../../ipam/ledger.ts";
-import { MemoryLedger, MemoryStore } from "../../ipam/memory-ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { Pool } from "../../ipam/pool.ts";
+import { MemoryLedger, MemoryStore } from "../../ipam/testing/memory-ledger.ts";
 import type { Interval } from "../../net/interval.ts";
 import { parseCidr } from "../../net/prefix.ts";
 import { CandidateSpread } from "./candidate-spread.ts";

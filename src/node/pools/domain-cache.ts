@@ -131,7 +131,14 @@ export class DomainCache {
         continue;
       }
       seen.add(String(address));
-      if (held.get({ namespace, domain, address }) === undefined) this.#learn(address, owner, startedMs);
+      if (held.get({ namespace, domain, address }) !== undefined) continue;
+      const before = this.#foreign.get(String(address));
+      this.#foreign.set(String(address), { address, owner, learntMs: startedMs });
+      for (const pool of this.#pools.values()) {
+        const there = pool.ownerAt(address);
+        // A request of this node is just writing it, or holds it: newer than the list.
+        if (there === undefined || there === before?.owner) learnIn(pool, address, owner);
+      }
     }
     for (const [key, entry] of this.#foreign)
       if (!seen.has(key) && entry.learntMs <= startedMs) this.#forget(key, entry);
@@ -153,16 +160,6 @@ export class DomainCache {
     for (const pool of this.#pools.values()) {
       const { prefix } = pool.definition;
       if (prefix.length === within.length && contains(within, prefix.network)) pool.suppose(taken);
-    }
-  }
-
-  #learn(address: Address, owner: Owner, learntMs: number): void {
-    const before = this.#foreign.get(String(address));
-    this.#foreign.set(String(address), { address, owner, learntMs });
-    for (const pool of this.#pools.values()) {
-      const there = pool.ownerAt(address);
-      // A request of this node is just writing it, or holds it: newer than the list.
-      if (there === undefined || there === before?.owner) learnIn(pool, address, owner);
     }
   }
 

@@ -48,6 +48,13 @@ export interface OpenPool {
   readonly name: string | undefined;
 }
 
+/** The pool of a free map. */
+interface MapPlace {
+  readonly namespace: string;
+  readonly name: string;
+  readonly range: Prefix;
+}
+
 /** A list that began so recently counts as new: the API server is not asked again by every refusal of a burst. */
 const freshMs = 1000;
 /** The leader writes the map of a nearly full range so often. */
@@ -70,7 +77,7 @@ export class PoolResolver {
   /** namespace, domain -> its picture */
   readonly #poolResolver = new Map<string, DomainCache>();
   /** namespace, pool -> a pool whose picture came from a map */
-  readonly #mapped = new Map<string, { picture: DomainCache; name: string; range: Prefix }>();
+  readonly #mapped = new Map<string, MapPlace & { readonly picture: DomainCache }>();
   /** namespace/pool -> the map that was read last, if any: finding the pool and filling its picture share one read */
   readonly #maps = new Map<string, { readonly map: FreeMap | undefined; readonly readMs: number }>();
   /** namespace, pool -> a pool object that is handed out of */
@@ -155,8 +162,8 @@ export class PoolResolver {
   /** For the background: by the map where there is one, else by a list, at most a hundredth of the time. */
   async renew(picture: DomainCache, ageMs: number, signal: AbortSignal): Promise<void> {
     const { namespace } = picture;
-    const maps = [...this.#mapped.entries()].filter(([, each]) => each.picture === picture);
-    const read = await Promise.all(maps.map(([, each]) => this.#readMap(namespace, each.name, each.range, signal)));
+    const maps = [...this.#mapped.values()].filter((each) => each.picture === picture);
+    const read = await Promise.all(maps.map((each) => this.#readMap(each, signal)));
     for (const map of read) if (map !== undefined) picture.suppose(map.prefix, map.taken, map.writtenMs);
     if (maps.length > 0 && read.every((map) => map !== undefined)) return;
     const last = this.#listed.get(namespace);
@@ -178,24 +185,17 @@ export class PoolResolver {
 
   async #fill(picture: DomainCache, share: Share, name: string | undefined, signal: AbortSignal): Promise<void> {
     if (name !== undefined && share.pool !== undefined && !this.#options.coexistence()) {
-      const {
-        namespace,
-        identity: { range },
-      } = share.pool;
-      if (await this.#suppose(picture, { namespace, name, range }, signal))
-        return void this.#mapped.set(mapKey(namespace, name), { picture, name, range });
+      const { namespace, identity } = share.pool;
+      const at = { namespace, name, range: identity.range };
+      if (await this.#suppose(picture, at, signal))
+        return void this.#mapped.set(mapKey(namespace, name), { picture, ...at });
     }
     await this.#listPatiently(share.namespace, signal);
   }
 
   /** True: the picture goes by the map. */
-  async #suppose(
-    picture: DomainCache,
-    { namespace, name, range }: { namespace: string; name: string; range: Prefix },
-    signal: AbortSignal,
-    ageMs = freshMs,
-  ): Promise<boolean> {
-    const map = await this.#readMap(namespace, name, range, signal, ageMs);
+  async #suppose(picture: DomainCache, at: MapPlace, signal: AbortSignal, ageMs = freshMs): Promise<boolean> {
+    const map = await this.#readMap(at, signal, ageMs);
     // Forgotten meanwhile: the next picture knows nothing yet.
     if (map === undefined || this.find(picture.namespace, picture.domain) !== picture) return false;
     picture.suppose(map.prefix, map.taken, map.writtenMs);
@@ -228,10 +228,13 @@ export class PoolResolver {
     const wanted = poolName(identity, naming);
     const coexistence = this.#options.coexistence();
     // The leader also writes maps of pools that are not adopted; only an adopted pool's map names the domain.
-    const map = coexistence ? undefined : await this.#readMap(namespace, wanted, identity.range, signal);
+    const map = coexistence
+      ? undefined
+      : await this.#readMap({ namespace, name: wanted, range: identity.range }, signal);
     if (map?.domain !== undefined) return this.#settle(use, wanted, map.domain);
     // While whereabouts is active the pool's entries arbitrate, for any network; a later adoption sees all of them.
-    const first = coexistence ? undefined : domainOf(use, wanted);
+    const rule = { network: identity.network, protectsOverlaps: use.protectsOverlaps };
+    const first = coexistence ? undefined : domainOfPool({ ...rule, pool: { namespace, name: wanted } });
     const pool = await ensurePool(client, { namespace, identity, naming, l3, domain: first, signal });
     const place = this.#settle(use, pool.name, pool.domain);
     if (pool.adopted) return place;
@@ -260,13 +263,8 @@ export class PoolResolver {
     return { name, domain };
   }
 
-  async #readMap(
-    namespace: string,
-    name: string,
-    range: Prefix,
-    signal: AbortSignal,
-    ageMs = freshMs,
-  ): Promise<FreeMap | undefined> {
+  async #readMap(place: MapPlace, signal: AbortSignal, ageMs = freshMs): Promise<FreeMap | undefined> {
+    const { namespace, name, range } = place;
     const pool = `${namespace}/${name}`;
     const readMs = this.#options.clock.wallMs();
     const known = this.#maps.get(pool);
@@ -330,10 +328,6 @@ export class PoolResolver {
 export function stateChanged(): LedgerError {
   const words = "whereabouts came or went, or handing out was paused, while the address was looked for";
   return new LedgerError("unavailable", `the state of the cluster changed: ${words}. Try again.`);
-}
-
-function domainOf({ namespace, identity: { network }, protectsOverlaps }: PoolUse, name: string): Domain {
-  return domainOfPool({ network, protectsOverlaps, pool: { namespace, name } });
 }
 
 function mixed(pool: string, protectsOverlaps: boolean, marked: Domain): CniError {

@@ -10,11 +10,11 @@ import { contains } from "../../net/prefix.ts";
 
 /** The key of a pool. Every address and prefix prints itself; interval sets and reservations are plain. */
 export function definitionText(definition: PoolDefinition): string {
-  const { prefix, start, end, outside, excludes = [], reservations = [], gateway, l3, tiny, cooldownMs } = definition;
+  const { prefix, start, end, outside, excludes = [], reservations = [], gateway, l3, cooldownMs } = definition;
   const run = ({ first, last }: Interval) => `${first}-${last}`;
   const ends = [prefix, start, end, gateway].map((each) => (each === undefined ? "" : each.toString()));
   const withheld = [...excludes.map(run), ...reservations.map(({ interval, reason }) => `${run(interval)} ${reason}`)];
-  return JSON.stringify([ends, withheld, excludes.length, outside, l3, tiny, cooldownMs]);
+  return JSON.stringify([ends, withheld, excludes.length, outside, l3, cooldownMs]);
 }
 
 export function learnIn(pool: Pool, address: Address, owner: Owner): void {

@@ -31,7 +31,8 @@ export class SlicedPools {
   }
 
   poolFor(domain: Domain, definition: PoolDefinition): Pool {
-    const entries = this.#entries(domain);
+    const entries = this.#domains.get(domain) ?? new Map<string, Entry>();
+    this.#domains.set(domain, entries);
     const key = definitionText(definition);
     const blocks = this.#journal.blocksOf(domain);
     const known = entries.get(key);
@@ -66,11 +67,5 @@ export class SlicedPools {
 
   #pools(domain: Domain): Pool[] {
     return Array.from(this.#domains.get(domain)?.values() ?? [], ({ pool }) => pool);
-  }
-
-  #entries(domain: Domain): Map<string, Entry> {
-    const known = this.#domains.get(domain) ?? new Map<string, Entry>();
-    this.#domains.set(domain, known);
-    return known;
   }
 }

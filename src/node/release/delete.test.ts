@@ -22,10 +22,8 @@ it("what an earlier DEL knew of the sandbox is done by the next, though that one
   const promised = { containerId: "c", interfaceName: "eth0", targets: [], pools: [pool], cooldownMs: 0, sinceMs: 1 };
   const done: Intent[] = [];
   const parts = {
-    configs: {
-      load: () => {
-        throw new Error("no JSON");
-      },
+    loadConfig: () => {
+      throw new Error("no JSON");
     },
     attachments: new Attachments(),
     sliced: { ofAttachment: () => [] },
@@ -34,12 +32,12 @@ it("what an earlier DEL knew of the sandbox is done by the next, though that one
     sandboxes: { forget: async () => {} },
     gone: new Recent(10),
     releases: { release: async (intent: Intent) => done.push(intent) },
-    mayRelease: () => true,
+    readiness: { mayRelease: true },
     cooldownMs: 0,
     clock: realClock,
     log: silent,
   } as unknown as DaemonContext;
   const invocation = { containerId: "c", interfaceName: "eth0", args: {} } as unknown as AttachmentInvocation;
-  await del(parts, invocation, "{", new AbortController().signal);
+  await del(parts, { invocation, text: "{", signal: new AbortController().signal });
   expect(done).toMatchObject([{ pools: [pool] }]);
 });

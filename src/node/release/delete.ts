@@ -3,7 +3,7 @@
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { deadline } from "../../kube/clock.ts";
 import { poolsOf } from "../add/shares.ts";
-import type { DaemonContext } from "../context.ts";
+import type { CniRequest, DaemonContext } from "../context.ts";
 import { attachmentKey } from "../request/attachment.ts";
 import { configIn, type LoadedConfig } from "../request/configurations.ts";
 import { type Intent, type IntentPool, joinIntents } from "./intents.ts";
@@ -14,13 +14,8 @@ const patienceMs = 15_000;
 const startMs = 3000;
 
 /** `isKept`: the runtime has its answer already, so an intent is enough, and nobody waits for the API server. */
-export async function del(
-  parts: DaemonContext,
-  invocation: AttachmentInvocation,
-  text: string,
-  signal: AbortSignal,
-  isKept = false,
-): Promise<void> {
+export async function del(parts: DaemonContext, request: CniRequest, isKept = false): Promise<void> {
+  const { invocation, text, signal } = request;
   const { containerId, interfaceName, args } = invocation;
   const about = { pod: `${args.podNamespace}/${args.podName}`, containerId, interfaceName };
   if (containerId === "" || interfaceName === "") {
@@ -33,9 +28,13 @@ export async function del(
     await parts.sandboxes.forget(invocation);
     const intent = intentOf(parts, invocation, loaded);
     const wasKnown = isKnown();
-    const freedHere = await releaseSliced(parts, intent, signal);
+    // Of slices: by one fsync; throws where the disk fails.
+    const own = parts.sliced.ofAttachment(intent);
+    const { cooldownMs } = intent;
+    for (const entry of own) await parts.releases.free(entry, { attachment: intent, cooldownMs, signal });
+    const freedHere = own.length;
     // Where releases may be written, all holds are known; else the number of ranges says it.
-    const isAll = parts.mayRelease() || freedHere >= (loaded?.config.ranges.length ?? Number.POSITIVE_INFINITY);
+    const isAll = parts.readiness.mayRelease || freedHere >= (loaded?.config.ranges.length ?? Number.POSITIVE_INFINITY);
     if (freedHere > 0 && isAll && !isKnown()) {
       parts.gone.set(attachmentKey(invocation), true);
       return parts.log.info("released", { ...about, freed: freedHere });
@@ -44,8 +43,8 @@ export async function del(
     try {
       if (isKept) throw new Error("the plugin kept it while no daemon answered");
       using start = deadline(parts.clock, startMs, signal);
-      if (!parts.mayRelease()) await parts.assertKnown(start.signal);
-      if (!parts.mayRelease()) throw new Error("handing out is paused, and so are releases");
+      if (!parts.readiness.mayRelease) await parts.readiness.assertKnown(start.signal);
+      if (!parts.readiness.mayRelease) throw new Error("handing out is paused, and so are releases");
       const pending = parts.intents.get(invocation);
       using limit = deadline(parts.clock, patienceMs, signal);
       const whole = pending === undefined ? intent : joinIntents(pending, intent);
@@ -59,14 +58,6 @@ export async function del(
       return parts.wake();
     }
   });
-}
-
-/** Gives back addresses of slices, by one fsync; throws where the disk fails. Answers how many. */
-async function releaseSliced(parts: DaemonContext, intent: Intent, signal: AbortSignal): Promise<number> {
-  const own = parts.sliced.ofAttachment(intent);
-  const { cooldownMs } = intent;
-  for (const entry of own) await parts.releases.free(entry, { attachment: intent, cooldownMs, signal });
-  return own.length;
 }
 
 function intentOf(parts: DaemonContext, invocation: AttachmentInvocation, loaded: LoadedConfig | undefined): Intent {

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { acquire } from "../../ipam/acquire.ts";
 import type { AmendableLedger, Hold } from "../../ipam/ledger.ts";
-import { type LedgerFault, MemoryLedger, MemoryStore } from "../../ipam/memory-ledger.ts";
 import { type OwnerKey, ownerKey, type PodOwner } from "../../ipam/owner.ts";
+import { type LedgerFault, MemoryLedger, MemoryStore } from "../../ipam/testing/memory-ledger.ts";
 import { parseAddress } from "../../net/address.ts";
 import { parsePrefix } from "../../net/prefix.ts";
 import { HoldIndex } from "../holds/hold-index.ts";
@@ -13,7 +13,7 @@ import { DomainCache } from "../pools/domain-cache.ts";
 import { Ledgers } from "../pools/ledgers.ts";
 import type { PoolResolver } from "../pools/pool-resolver.ts";
 import type { Intent } from "./intents.ts";
-import { Releases } from "./release.ts";
+import { type Releases, releasesOf } from "./release.ts";
 
 const namespace = "kube-system";
 const domain = "network:";
@@ -64,7 +64,7 @@ function releasesOn(ledger: AmendableLedger): Releases {
   } as unknown as PoolResolver;
   const sliced = { ofAttachment: () => [] };
   const slicedPools = { released: () => {} };
-  return new Releases({ ledgers: new Ledgers(() => ledger), held, poolResolver, findLegacy, sliced, slicedPools });
+  return releasesOf({ ledgers: new Ledgers(() => ledger), held, poolResolver, findLegacy, sliced, slicedPools });
 }
 
 /** Once, before or after a release is carried out. */

@@ -31,48 +31,66 @@ export interface FreeOptions {
   readonly lastOwner?: OwnerKey;
 }
 
-export class Releases {
-  readonly #options: ReleasesOptions;
+export type Releases = ReturnType<typeof releasesOf>;
 
-  constructor(options: ReleasesOptions) {
-    this.#options = options;
+export function releasesOf({ findLegacy, held, ledgers, poolResolver, sliced, slicedPools }: ReleasesOptions) {
+  async function unknown(
+    { containerId, interfaceName }: Intent,
+    target: Intent["targets"][number],
+    signal: AbortSignal,
+  ) {
+    const { namespace, domain, owner } = target;
+    const holds = await ledgers.of(namespace, domain).find(domain, ownerKey(owner), { signal });
+    // Never written: the request's mark in the picture goes.
+    if (holds.length === 0) poolResolver.find(namespace, domain)?.unmark(owner);
+    return holds.filter((hold) => isOf(hold, { containerId, interfaceName })).map((hold) => ({ namespace, hold }));
   }
 
-  /** How many addresses it freed or parked. */
-  async release(intent: Intent, signal: AbortSignal): Promise<number> {
-    const held = [...this.#options.held.ofAttachment(intent), ...this.#options.sliced.ofAttachment(intent)];
-    const targets = await Promise.all(intent.targets.map((target) => this.#unknown(intent, target, signal)));
-    const known = unique([...held, ...targets.flat()]);
-    const found = known.length > 0 ? known : await this.#options.findLegacy(intent, signal);
-    const freed = await Promise.all(
-      found.map((entry) => this.free(entry, { attachment: intent, cooldownMs: intent.cooldownMs, signal })),
-    );
-    return freed.filter(Boolean).length;
+  /** Nothing newer is known at its place: another version was taken while the answer was under way. */
+  function isKnown(namespace: string, { domain, address, version }: Hold, released: string): boolean {
+    const known = held.get({ namespace, domain, address })?.hold.version;
+    return known === undefined || known === version || known === released;
+  }
+
+  function forget(namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
+    const { domain, address } = hold;
+    if (isSliceDomain(domain)) return slicedPools.released(hold, cooldownMs, lastOwner);
+    held.delete({ namespace, domain, address });
+    poolResolver.released(namespace, hold, cooldownMs, lastOwner);
+  }
+
+  /** Another owner or a later sandbox has it: this node forgets it only where another node wrote it. */
+  function lost(namespace: string, hold: Hold, now: Hold): void {
+    const { domain, address } = hold;
+    if (held.get({ namespace, domain, address })?.hold.version !== hold.version) return;
+    held.delete({ namespace, domain, address });
+    poolResolver.find(namespace, domain)?.released(address, hold.owner, 0);
+    poolResolver.find(namespace, domain)?.met(now);
   }
 
   /** Frees one hold of the attachment. False: it was no longer the attachment's. */
-  async free({ namespace, hold }: RecordedHold, options: FreeOptions): Promise<boolean> {
+  async function free({ namespace, hold }: RecordedHold, options: FreeOptions): Promise<boolean> {
     const { attachment, cooldownMs, signal, lastOwner } = options;
-    const ledger = this.#options.ledgers.of(namespace, hold.domain);
+    const { domain, address } = hold;
+    const owner = ownerKey(hold.owner);
+    const ledger = ledgers.of(namespace, domain);
     // With a keeper the hold stays with its owner's name, without a sandbox; not where the owner must not have it back.
     const park = hold.note?.keeper !== undefined && lastOwner === undefined;
     let { version } = hold;
     for (let tries = 1; ; tries++) {
-      const { domain, address, owner } = hold;
-      const outcome = await surely(() =>
-        ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs, park }, { signal }),
-      );
-      if (outcome.outcome === "parked" || (outcome.outcome === "superseded" && park && isParked(outcome.hold, hold))) {
-        if (this.#isKnown(namespace, hold, version)) this.#options.held.put({ namespace, hold: outcome.hold });
+      const request = { domain, address, owner, version, cooldownMs, park };
+      const outcome = await surely(() => ledger.release(request, { signal }));
+      if (outcome.outcome === "parked" || (outcome.outcome === "superseded" && park && isParked(outcome.hold, owner))) {
+        if (isKnown(namespace, hold, version)) held.put({ namespace, hold: outcome.hold });
         return true;
       }
       if (outcome.outcome !== "superseded") {
-        if (this.#isKnown(namespace, hold, version)) this.#forget(namespace, hold, cooldownMs, lastOwner);
+        if (isKnown(namespace, hold, version)) forget(namespace, hold, cooldownMs, lastOwner);
         return true;
       }
-      const isSame = isOf(outcome.hold, attachment) && ownerKey(outcome.hold.owner) === ownerKey(owner);
+      const isSame = isOf(outcome.hold, attachment) && ownerKey(outcome.hold.owner) === owner;
       if (!isSame || tries === triesMax) {
-        this.#lost(namespace, hold, outcome.hold);
+        lost(namespace, hold, outcome.hold);
         if (isSame) throw restless(hold);
         return false;
       }
@@ -80,36 +98,18 @@ export class Releases {
     }
   }
 
-  async #unknown({ containerId, interfaceName }: Intent, target: Intent["targets"][number], signal: AbortSignal) {
-    const { namespace, domain, owner } = target;
-    const holds = await this.#options.ledgers.of(namespace, domain).find(domain, ownerKey(owner), { signal });
-    // Never written: the request's mark in the picture goes.
-    if (holds.length === 0) this.#options.poolResolver.find(namespace, domain)?.unmark(owner);
-    return holds.filter((hold) => isOf(hold, { containerId, interfaceName })).map((hold) => ({ namespace, hold }));
+  /** How many addresses it freed or parked. */
+  async function release(intent: Intent, signal: AbortSignal): Promise<number> {
+    const own = [...held.ofAttachment(intent), ...sliced.ofAttachment(intent)];
+    const targets = await Promise.all(intent.targets.map((target) => unknown(intent, target, signal)));
+    const known = new Map([...own, ...targets.flat()].map((each) => [placeKey(placeOf(each)), each]));
+    const found = known.size > 0 ? [...known.values()] : await findLegacy(intent, signal);
+    const { cooldownMs } = intent;
+    const freed = await Promise.all(found.map((entry) => free(entry, { attachment: intent, cooldownMs, signal })));
+    return freed.filter(Boolean).length;
   }
 
-  /** Nothing newer is known at its place: another version was taken while the answer was under way. */
-  #isKnown(namespace: string, { domain, address, version }: Hold, released: string): boolean {
-    const known = this.#options.held.get({ namespace, domain, address })?.hold.version;
-    return known === undefined || known === version || known === released;
-  }
-
-  #forget(namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
-    const { domain, address } = hold;
-    if (isSliceDomain(domain)) return this.#options.slicedPools.released(hold, cooldownMs, lastOwner);
-    this.#options.held.delete({ namespace, domain, address });
-    this.#options.poolResolver.released(namespace, hold, cooldownMs, lastOwner);
-  }
-
-  /** Another owner or a later sandbox has it: this node forgets it only where another node wrote it. */
-  #lost(namespace: string, hold: Hold, now: Hold): void {
-    const { held, poolResolver } = this.#options;
-    const { domain, address } = hold;
-    if (held.get({ namespace, domain, address })?.hold.version !== hold.version) return;
-    held.delete({ namespace, domain, address });
-    poolResolver.find(namespace, domain)?.released(address, hold.owner, 0);
-    poolResolver.find(namespace, domain)?.met(now);
-  }
+  return { release, free };
 }
 
 /** Without a container id it is of a system that kept none; the caller has matched it otherwise. */
@@ -120,10 +120,6 @@ function isOf(hold: Hold, { containerId, interfaceName }: Attachment): boolean {
 }
 
 /** By an earlier try, whose answer was lost. */
-function isParked(now: Hold, { owner }: Hold): boolean {
-  return attachmentOf(now) === undefined && ownerKey(now.owner) === ownerKey(owner);
-}
-
-function unique(found: readonly RecordedHold[]): RecordedHold[] {
-  return [...new Map(found.map((each) => [placeKey(placeOf(each)), each])).values()];
+function isParked(now: Hold, owner: OwnerKey): boolean {
+  return attachmentOf(now) === undefined && ownerKey(now.owner) === owner;
 }

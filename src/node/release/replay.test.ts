@@ -2,7 +2,7 @@
 import { expect, it, vi } from "vitest";
 
 import { Recent } from "../../kube/cache/recent.ts";
-import { ManualClock } from "../../kube/manual-clock.ts";
+import { ManualClock } from "../../kube/testing/manual-clock.ts";
 import { silent } from "../../log/log.ts";
 import type { DaemonContext } from "../context.ts";
 import { Attachments, attachmentKey } from "../request/attachment.ts";
@@ -39,7 +39,7 @@ function world(names: readonly string[], fails: (name: string) => boolean) {
     releases,
     attachments: new Attachments(),
     gone: new Recent(10),
-    mayRelease: () => true,
+    readiness: { mayRelease: true },
     log: silent,
   } as unknown as DaemonContext;
   const stop = new AbortController();

@@ -37,10 +37,10 @@ export class Replay {
   }
 
   async #round(signal: AbortSignal): Promise<boolean> {
-    const { intents, mayRelease } = this.#parts;
+    const { intents, readiness } = this.#parts;
     let failures = 0;
     for (const intent of this.#inOrder()) {
-      if (signal.aborted || !mayRelease() || failures === failuresMax) break;
+      if (signal.aborted || !readiness.mayRelease || failures === failuresMax) break;
       const key = attachmentKey(intent);
       this.#failed.delete(key);
       if (await this.#one(intent, signal)) continue;

@@ -1,7 +1,7 @@
 // After a failed ADD: its new holds are given back at once; holds that may have been written are left to an intent.
 import { deadline } from "../../kube/clock.ts";
 import type { Addition } from "../add/add.ts";
-import { type Taken, UncertainTake } from "../add/address-source.ts";
+import { type Taken, UncertainTake } from "../add/take.ts";
 import { attachmentKey } from "../request/attachment.ts";
 import { type Intent, type IntentTarget, joinIntents } from "./intents.ts";
 

@@ -13,6 +13,7 @@ import { FrameError, RequestReader } from "../../cni/protocol/frame.ts";
 import { spooledLimitBytes, spoolLimitFiles } from "../../cni/protocol/limits.ts";
 import { orAborted } from "../../kube/abort.ts";
 import { sleep } from "../../kube/clock.ts";
+import { orNone } from "../../net/or-none.ts";
 import type { DaemonOptions } from "../context.ts";
 import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
 import { later } from "../request/failure.ts";
@@ -72,11 +73,9 @@ export class Spool {
   }
 
   #names(): string[] {
-    try {
-      return readdirSync(this.#options.folder).filter((name) => /\.(del|new)$/.test(name));
-    } catch {
-      return []; // removed by hand, or a disk that fails: there is nothing that could be done
-    }
+    // Removed by hand, or a disk that fails: there is nothing that could be done.
+    const names = orNone(() => readdirSync(this.#options.folder)) ?? [];
+    return names.filter((name) => /\.(del|new)$/.test(name));
   }
 
   #sweep(): Promise<Left> {
@@ -101,11 +100,15 @@ export class Spool {
 
   /** Never rejects. */
   async #one(name: string, left: Set<AttachmentKey>): Promise<void> {
-    const { folder, log, release, onTaken } = this.#options;
+    const { clock, folder, log, release, onTaken } = this.#options;
     const path = join(folder, name);
     let attachment: Attachment | undefined;
     try {
-      if (name.endsWith(".new")) return await this.#abandoned(path);
+      if (name.endsWith(".new")) {
+        const { mtimeMs } = await stat(path);
+        if (clock.wallMs() - mtimeMs > abandonedMs) await unlink(path);
+        return;
+      }
       const { invocation, config } = await this.#read(path);
       attachment = invocation;
       await release(invocation, config);
@@ -124,7 +127,10 @@ export class Spool {
 
   async #read(path: string): Promise<{ readonly invocation: AttachmentInvocation; readonly config: Uint8Array }> {
     // Not through a link, and not waiting for whoever holds the other end.
-    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(notALink);
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === "ELOOP" ? new Foreign("it is a link") : error;
+    });
     try {
       const about = await file.stat();
       const { uid, size } = about;
@@ -144,15 +150,6 @@ export class Spool {
       await file.close();
     }
   }
-
-  async #abandoned(path: string): Promise<void> {
-    const { mtimeMs } = await stat(path);
-    if (this.#options.clock.wallMs() - mtimeMs > abandonedMs) await unlink(path);
-  }
-}
-
-function notALink(error: unknown): never {
-  throw (error as NodeJS.ErrnoException).code === "ELOOP" ? new Foreign("it is a link") : error;
 }
 
 const isRemoved = (path: string) =>

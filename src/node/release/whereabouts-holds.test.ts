@@ -2,17 +2,17 @@
 import { expect, it } from "vitest";
 
 import { ApiError } from "../../kube/errors.ts";
-import type { KubeClient } from "../../kube/rest.ts";
+import { playedClient } from "../../kube/testing/played-client.ts";
 import { findLegacy } from "./whereabouts-holds.ts";
 
 it("pools are looked for where they are known to be now, not where the daemon took them to be at the DEL", async () => {
   const asked = new Set<string>();
-  const client = {
+  const client = playedClient({
     get: (_: unknown, { namespace }: { readonly namespace: string }) => {
       asked.add(namespace);
       return Promise.reject(new ApiError("not-found", "no such pool"));
     },
-  } as unknown as KubeClient;
+  });
   const pool = { namespace: "kube-system", network: "", range: "10.0.0.0/24", naming: "whereabouts" };
   const intent = {
     containerId: "c1",

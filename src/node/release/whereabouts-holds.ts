@@ -5,13 +5,13 @@ import { type PoolNaming, poolNamesToRead } from "../../api/pools/pool-name.ts";
 import { readPool } from "../../cluster/pool-object.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Attachment } from "../../cni/attachments.ts";
+import type { Hold } from "../../ipam/ledger.ts";
 import { type Owner, ownerKey } from "../../ipam/owner.ts";
-import { Beside } from "../../ledger/coexistence/beside.ts";
+import { releaseTheirs } from "../../ledger/coexistence/beside.ts";
 import { recordsOf } from "../../ledger/reservation/records.ts";
 import { equal } from "../../net/address.ts";
 import { parseCidr } from "../../net/prefix.ts";
 import type { SharedSourceParts } from "../add/shared-source.ts";
-import type { PoolUse } from "../add/shares.ts";
 import { attachmentOf } from "../holds/hold-index.ts";
 import type { PoolResolverOptions } from "../pools/pool-resolver.ts";
 import type { Intent, IntentPool } from "./intents.ts";
@@ -34,8 +34,10 @@ async function inPool(
   pool: IntentPool,
   signal: AbortSignal,
 ): Promise<RecordedHold[]> {
-  const use = useOf(pool);
-  const { namespace, identity, naming } = use;
+  const { containerId } = attachment;
+  const { namespace, network, protectsOverlaps } = pool;
+  const identity = { range: parseCidr(pool.range).prefix, network, node: "" };
+  const naming = pool.naming as PoolNaming;
   const names = poolNamesToRead(identity, naming);
   const objects = await Promise.all(names.map((name) => readPool(client, { namespace, name, signal })));
   const entries = objects.flatMap((object, index) => {
@@ -45,33 +47,23 @@ async function inPool(
   const own = entries.filter(({ owner }) => isOf(owner, attachment));
   if (own.length === 0) return [];
   // Adopted: every entry has its hold now, and the hold is released. Not so while whereabouts is active.
-  const { domain } = await poolResolver.placeOf(use, signal);
+  const { domain } = await poolResolver.placeOf({ namespace, identity, naming, l3: false, protectsOverlaps }, signal);
   const ledger = ledgers.of(namespace, domain);
   const holds = await Promise.all(own.map(({ owner }) => ledger.find(domain, ownerKey(owner), { signal })));
   const found = own.map(({ address }, index) => holds[index]!.filter((hold) => equal(hold.address, address)));
   if (coexistence()) {
     const records = recordsOf(domain, namespace);
-    const beside = new Beside(client);
     for (const [index, { address, owner, pool: at }] of own.entries()) {
-      if (found[index]!.length === 0) await beside.releaseTheirs(records, { address, owner, pool: at }, signal);
+      if (found[index]!.length === 0) await releaseTheirs(client, records, { address, owner, pool: at }, signal);
     }
   }
-  return found.flat().flatMap((hold) => (isFree(hold.owner, attachment) ? [{ namespace, hold }] : []));
-}
-
-function useOf({ namespace, network, range, naming, protectsOverlaps }: IntentPool): PoolUse {
-  const identity = { range: parseCidr(range).prefix, network, node: "" };
-  return { namespace, identity, naming: naming as PoolNaming, l3: false, protectsOverlaps };
+  // A hold that another sandbox uses is not the entry's any more: the mirror is behind.
+  const isOwn = ({ owner }: Hold) => (attachmentOf({ owner })?.containerId ?? containerId) === containerId;
+  return found.flat().flatMap((hold) => (isOwn(hold) ? [{ namespace, hold }] : []));
 }
 
 /** Old entries have no interface. */
 function isOf(owner: Owner, { containerId, interfaceName }: Attachment): boolean {
   if (owner.kind !== "pod" || owner.containerId !== containerId) return false;
   return owner.interface === "" || owner.interface === interfaceName;
-}
-
-/** A hold that another sandbox uses is not the entry's any more: the mirror is behind. */
-function isFree(owner: Owner, { containerId }: Attachment): boolean {
-  const used = attachmentOf({ owner });
-  return used === undefined || used.containerId === containerId;
 }

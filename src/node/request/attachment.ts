@@ -2,6 +2,7 @@
 // order in which they came, and a DEL calls off the ADD before it. Not promised: order between attachments.
 import type { Attachment } from "../../cni/attachments.ts";
 import { Turns } from "../../ipam/turns.ts";
+import { MultiMap } from "../../kube/cache/multi-map.ts";
 
 /** Neither part can contain a "/": both were checked when the request was read. */
 export type AttachmentKey = string & { readonly brand: "AttachmentKey" };
@@ -12,7 +13,7 @@ export function attachmentKey({ containerId, interfaceName }: Attachment): Attac
 
 export class Attachments {
   readonly #turns = new Turns();
-  readonly #adds = new Map<AttachmentKey, Set<AbortController>>();
+  readonly #adds = new MultiMap<AbortController>();
 
   isBusy(attachment: Attachment): boolean {
     return this.#turns.isBusy(attachmentKey(attachment));
@@ -21,20 +22,18 @@ export class Attachments {
   async add<T>(attachment: Attachment, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const key = attachmentKey(attachment);
     const own = new AbortController();
-    const adds = this.#adds.get(key) ?? new Set();
-    this.#adds.set(key, adds.add(own));
+    this.#adds.add(key, own);
     try {
       return await this.#turns.run(key, AbortSignal.any([signal, own.signal]), work);
     } finally {
-      adds.delete(own);
-      if (adds.size === 0) this.#adds.delete(key);
+      this.#adds.delete(key, own);
     }
   }
 
   delete<T>(attachment: Attachment, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const key = attachmentKey(attachment);
     const reason = new Error(`the attachment ${key} is being deleted; ask for a new one.`);
-    for (const add of this.#adds.get(key) ?? []) add.abort(reason);
+    for (const add of this.#adds.get(key)) add.abort(reason);
     return this.#turns.run(key, signal, work);
   }
 

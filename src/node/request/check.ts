@@ -17,24 +17,19 @@ import { type Asking, askingOf } from "../add/add-request.ts";
 import type { Share } from "../add/shares.ts";
 import type { ClaimUse } from "../claims/resolve/claim-binding.ts";
 import { claimOf } from "../claims/resolve/resolve-claim.ts";
-import type { DaemonContext } from "../context.ts";
+import type { CniRequest, DaemonContext } from "../context.ts";
 import { podOf } from "./pods.ts";
 
 /** A read takes milliseconds; a runtime waits for the answer. */
 const askMs = 5000;
 
 /** Silent where they agree; code 100 with every difference otherwise. Writes nothing. */
-export async function check(
-  parts: DaemonContext,
-  invocation: AttachmentInvocation,
-  text: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const loaded = await parts.configs.load(text);
+export async function check(parts: DaemonContext, { invocation, text, signal }: CniRequest): Promise<void> {
+  const loaded = await parts.loadConfig(text);
   assertCheckable(loaded.network.cniVersion);
   const previous = requirePreviousResult(loaded.network);
   await parts.attachments.check(invocation, signal, async () => {
-    if (!parts.sliced.isWhole(loaded.config)) await parts.assertKnown(signal);
+    if (!parts.sliced.isWhole(loaded.config)) await parts.readiness.assertKnown(signal);
     const known = await podOf(parts, invocation, loaded, signal);
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal, mayWait: false });
     using look = parts.sliced.look();
@@ -48,7 +43,11 @@ export async function check(
     const allocated = new Map<number, Address>();
     for (const share of asking.shares) {
       const own = holdOf(share);
-      if (own === undefined) throw missing(invocation, String(share.definition.prefix));
+      if (own === undefined) {
+        const { containerId, interfaceName } = invocation;
+        const what = `the interface ${interfaceName} of the container ${containerId} holds no address of ${share.definition.prefix}`;
+        throw new CniError(errorCodes.checkFailed, `${what}: delete the pod, so that it is set up anew.`);
+      }
       if (share.range !== undefined) allocated.set(share.range, own.address);
     }
     assertUnchanged(answerOf(loaded.config, allocated, asking.statics), previous, invocation.interfaceName);
@@ -74,7 +73,7 @@ async function current(parts: DaemonContext, attachment: Attachment, entry: Reco
   const { domain, address } = hold;
   try {
     using limit = deadline(parts.clock, askMs, signal);
-    const found = await parts.holdAt({ namespace, domain, address: String(address) }, limit.signal);
+    const found = await parts.facts.hold({ namespace, domain, address: String(address) }, limit.signal);
     const isOurs = found !== undefined && sameOwner(found.owner, hold.owner) && sameContainer(found.owner, hold.owner);
     return isOurs ? [{ namespace, hold: found }] : [];
   } catch (error) {
@@ -84,9 +83,4 @@ async function current(parts: DaemonContext, attachment: Attachment, entry: Reco
     parts.log.warn(words, { containerId, interfaceName, error });
     return [entry];
   }
-}
-
-function missing({ containerId, interfaceName }: AttachmentInvocation, range: string): CniError {
-  const what = `the interface ${interfaceName} of the container ${containerId} holds no address of ${range}`;
-  return new CniError(errorCodes.checkFailed, `${what}: delete the pod, so that it is set up anew.`);
 }

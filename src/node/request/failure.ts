@@ -8,7 +8,7 @@ import { LedgerError } from "../../ipam/ledger.ts";
 import { asError } from "../../kube/abort.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { JournalError } from "../../ledger/journal/error.ts";
-import { UncertainTake } from "../add/address-source.ts";
+import { UncertainTake } from "../add/take.ts";
 
 /** Any thrown value, as the error of the specification. A bug keeps its words, and is worth trying again. */
 export function failureOf(error: unknown): CniError {

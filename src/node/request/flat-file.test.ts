@@ -9,7 +9,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { CniError } from "../../cni/error.ts";
 import { maxConfigBytes } from "../../cni/json.ts";
 import { silent } from "../../log/log.ts";
-import { configsOf } from "./configurations.ts";
+import { configLoader } from "./configurations.ts";
 import { type Disk, flatFiles, realDisk } from "./flat-file.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-flat-")));
@@ -60,10 +60,10 @@ describe("the disk", () => {
 
 describe("a network's configuration_path", () => {
   const loader = (disk: Disk = realDisk, now = () => 0) => {
-    const configs = configsOf(flatFiles({ disk, folders: [allowed], now }), silent);
+    const load = configLoader(flatFiles({ disk, folders: [allowed], now }), silent);
     return async (path: string) => {
       const ipam = { type: "holdfast", configuration_path: path, range: "10.0.0.0/24" };
-      const { config } = await configs.load(JSON.stringify({ cniVersion: "1.0.0", name: "t", type: "macvlan", ipam }));
+      const { config } = await load(JSON.stringify({ cniVersion: "1.0.0", name: "t", type: "macvlan", ipam }));
       return config;
     };
   };

@@ -19,7 +19,7 @@ export async function collect(parts: DaemonContext, text: string, signal: AbortS
   const loaded = await configIn(parts, "GC", text);
   const valid = loaded && validIn(parts, loaded);
   if (loaded === undefined || valid === undefined) return;
-  if (!parts.sliced.isWhole(loaded.config)) await parts.assertReady(signal);
+  if (!parts.sliced.isWhole(loaded.config)) await parts.readiness.assertReady(signal);
   using look = parts.sliced.look();
   const { config } = loaded;
   const isOurs = (hold: Hold) => networkOf(hold.note?.why) === config.name && isFrom(parts, config, hold, look);

@@ -4,6 +4,7 @@ import { type Invocation, parseInvocation } from "../../cni/invocation.ts";
 import { isObject } from "../../cni/json.ts";
 import type { Reply, Request } from "../../cni/protocol/frame.ts";
 import { commands, parseVersion, type SpecVersion, versionReply } from "../../cni/version.ts";
+import { orNone } from "../../net/or-none.ts";
 import { add } from "../add/add.ts";
 import type { DaemonContext } from "../context.ts";
 import { del } from "../release/delete.ts";
@@ -54,11 +55,11 @@ async function answer(parts: DaemonContext, request: Request, signal: AbortSigna
       return versionReply(versionIn(text));
     case "ADD":
       await parts.spool.settled(invocation, signal);
-      return add(parts, invocation, text, signal);
+      return add(parts, { invocation, text, signal });
     case "DEL":
-      return del(parts, invocation, text, signal);
+      return del(parts, { invocation, text, signal });
     case "CHECK":
-      return check(parts, invocation, text, signal);
+      return check(parts, { invocation, text, signal });
     case "GC":
       return collect(parts, text, signal);
     case "STATUS":
@@ -70,8 +71,8 @@ async function status(parts: DaemonContext, text: string, signal: AbortSignal): 
   const loaded = await configIn(parts, "STATUS", text);
   // Addresses of this node's slices need no API server. An unreadable configuration says nothing about this node.
   const isLocal = loaded !== undefined && parts.sliced.isWhole(loaded.config);
-  const obstacles = isLocal ? parts.sliced.obstacles() : await parts.obstacles(signal);
-  const error = statusError(obstacles, parts.conflicts() > 0);
+  const obstacles = isLocal ? parts.sliced.obstacles() : await parts.readiness.obstacles(signal);
+  const error = statusError(obstacles, parts.reassert.conflicts > 0);
   if (error !== undefined) throw error;
 }
 
@@ -87,20 +88,12 @@ function textOf(stdin: Uint8Array, { command }: Invocation): string {
 
 /** The version of the request, as far as it can be read. */
 function versionOf(stdin: Uint8Array): SpecVersion {
-  try {
-    return parseVersion(versionIn(utf8.decode(stdin)));
-  } catch {
-    return "1.1.0";
-  }
+  return orNone(() => parseVersion(versionIn(utf8.decode(stdin)))) ?? "1.1.0";
 }
 
 function versionIn(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value["cniVersion"] : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = orNone<unknown>(() => JSON.parse(text));
+  return isObject(value) ? value["cniVersion"] : undefined;
 }
 
 function tell(parts: DaemonContext, { environment }: Request, failure: CniError): void {

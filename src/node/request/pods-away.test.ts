@@ -5,7 +5,7 @@ import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { realClock } from "../../kube/clock.ts";
 import { silent } from "../../log/log.ts";
 import type { DaemonContext } from "../context.ts";
-import { configsOf } from "./configurations.ts";
+import { configLoader } from "./configurations.ts";
 import { podOf } from "./pods.ts";
 
 const sliced = { range: "10.0.0.0/16", node_slice_size: "/24" };
@@ -16,13 +16,14 @@ it.each([
   ["of slices, where tenants are kept apart", sliced, true, "away"],
   ["of a shared range", { range: "10.0.0.0/16" }, false, "away"],
 ])("a network %s, the API server away", async (_what, ipam, isolated, expected) => {
-  const loaded = await configsOf(async () => undefined, silent).load(
-    JSON.stringify({ cniVersion: "1.0.0", name: "net", type: "x", ipam: { type: "holdfast", ...ipam } }),
-  );
+  const loaded = await configLoader(
+    async () => undefined,
+    silent,
+  )(JSON.stringify({ cniVersion: "1.0.0", name: "net", type: "x", ipam: { type: "holdfast", ...ipam } }));
   const parts = {
     sliced: { isWhole: () => "node_slice_size" in ipam },
     isolation: { isolated },
-    pods: { find: () => Promise.reject(new Error("away")) },
+    findPod: () => Promise.reject(new Error("away")),
     clock: realClock,
     log: silent,
   } as unknown as DaemonContext;

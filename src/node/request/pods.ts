@@ -5,7 +5,6 @@ import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import { selectionOf } from "../../cni/selection.ts";
 import type { Cache } from "../../kube/cache/store.ts";
 import { deadline } from "../../kube/clock.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { DaemonContext } from "../context.ts";
@@ -26,22 +25,18 @@ export interface PodQuery extends ObjectName {
   readonly isFresh?: boolean;
 }
 
-export interface Pods {
-  /**
-   * The informer may be a moment behind the kubelet, so a missing pod is asked for. So is one without a UID: under the
-   * UID of a gone namesake the hold would be collected with it. Throws the client's error; undefined: no such pod.
-   */
-  find(query: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined>;
-}
+/**
+ * The informer may be a moment behind the kubelet, so a missing pod is asked for. So is one without a UID: under the
+ * UID of a gone namesake the hold would be collected with it. Throws the client's error; undefined: no such pod.
+ */
+export type FindPod = (query: PodQuery, signal: AbortSignal) => Promise<PodFacts | undefined>;
 
-export function podsOf(client: KubeClient, cache: Cache<KubeObject>): Pods {
-  return {
-    async find({ namespace, name, uid, isFresh = false }, signal) {
-      const cached = cache.get(`${namespace}/${name}`);
-      if (cached !== undefined && uid !== "" && !isFresh && isPodOf(cached.metadata, uid)) return factsOf(cached);
-      const pod = await lookUp(client, pods, { namespace, name }, { signal });
-      return pod !== undefined && isPodOf(pod.metadata, uid) ? factsOf(pod) : undefined;
-    },
+export function podFinder(client: KubeClient, cache: Cache<KubeObject>): FindPod {
+  return async ({ namespace, name, uid, isFresh = false }, signal) => {
+    const cached = cache.get(`${namespace}/${name}`);
+    if (cached !== undefined && uid !== "" && !isFresh && isPodOf(cached.metadata, uid)) return factsOf(cached);
+    const pod = await client.lookUp(pods, { namespace, name }, { signal });
+    return pod !== undefined && isPodOf(pod.metadata, uid) ? factsOf(pod) : undefined;
   };
 }
 
@@ -78,14 +73,14 @@ export async function podOf(
   const mustKnow = parts.isolation.isolated || config.sticky !== "none" || persistence.isAllowed || isOwn;
   const query = { namespace, name, uid };
   if (!parts.sliced.isWhole(config) || mustKnow) {
-    const pod = await parts.pods.find(query, signal);
+    const pod = await parts.findPod(query, signal);
     // The informer may not have an interface yet that was plugged into a running pod a moment ago.
     const isNew = isOwn && pod !== undefined && selectionOf(pod, interfaceName) === undefined;
-    return isNew ? parts.pods.find({ ...query, isFresh: true }, signal) : pod;
+    return isNew ? parts.findPod({ ...query, isFresh: true }, signal) : pod;
   }
   try {
     using limit = deadline(parts.clock, awayMs, signal);
-    return await parts.pods.find(query, limit.signal);
+    return await parts.findPod(query, limit.signal);
   } catch (error) {
     signal.throwIfAborted();
     const words = "the pod cannot be asked for; it gets its address without what its annotations may say";

@@ -3,10 +3,12 @@
 // the kernel's uptime, which nobody sets but which stands still while a hypervisor pauses the machine, and the wall
 // clock, which can be set. A clock that went back proves nothing (lxcfs begins uptimes anew). A renewal is noted at
 // most every few minutes: a restart believes a little less than it might, never more.
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { realJournalDisk } from "../../ledger/journal/disk.ts";
 import type { Log } from "../../log/log.ts";
+import { orNone } from "../../net/or-none.ts";
 
 /** One instant, by both clocks. */
 export interface Moment {
@@ -100,27 +102,19 @@ export class Authority {
 }
 
 function readMoment(text: string | undefined): Moment | undefined {
-  try {
-    const { bootId, uptimeMs, wallMs } = JSON.parse(text ?? "null") as Record<string, unknown>;
-    if (typeof bootId !== "string" || typeof uptimeMs !== "number" || typeof wallMs !== "number") return undefined;
-    return { bootId, uptimeMs, wallMs };
-  } catch {
-    return undefined;
-  }
+  const { bootId, uptimeMs, wallMs } = orNone(() => JSON.parse(text ?? "") as Record<string, unknown> | null) ?? {};
+  if (typeof bootId !== "string" || typeof uptimeMs !== "number" || typeof wallMs !== "number") return undefined;
+  return { bootId, uptimeMs, wallMs };
 }
+
+/** Of the state that slices keep: journal, last renewal, seen version. */
+export const sliceFolder = (state: string) => join(state, "slices");
 
 /** Replaced whole. Not flushed: what a crash takes away is only newer than what stays. */
 export function fileMemory(folder: string): Memory {
   const path = join(folder, "renewed.json");
   return {
-    async read() {
-      try {
-        return await readFile(path, "utf8");
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-        throw error;
-      }
-    },
+    read: async () => (await realJournalDisk.read(path))?.toString(),
     async write(text) {
       await writeFile(`${path}.new`, text, { mode: 0o600 });
       await rename(`${path}.new`, path);

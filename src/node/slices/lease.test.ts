@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { seenAnnotation } from "../../api/slices/node-lease.ts";
 import type { Lease } from "../../kube/lease.ts";
-import { ManualClock, settle } from "../../kube/manual-clock.ts";
 import { KubeClient } from "../../kube/rest.ts";
 import { FakeApi } from "../../kube/testing/fake-api.ts";
 import { status } from "../../kube/testing/fake-transport.ts";
+import { ManualClock, settle } from "../../kube/testing/manual-clock.ts";
 import { silent } from "../../log/log.ts";
 import { NodeLease } from "./lease.ts";
 

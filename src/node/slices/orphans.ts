@@ -7,7 +7,6 @@ import { type Pod, pods } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey, type PodOwner } from "../../ipam/owner.ts";
 import { sleep } from "../../kube/clock.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import { hasEnded } from "../claims/fence/fence-facts.ts";
@@ -63,7 +62,7 @@ export class Orphans {
     const { client, node, journal, cooldownMs, log, onOrphan } = this.#options;
     const owner = hold.owner as PodOwner;
     const { namespace, name } = owner;
-    const pod = await lookUp(client, pods, { namespace, name }, { signal, timeoutMs: callMs });
+    const pod = await client.lookUp(pods, { namespace, name }, { signal, timeoutMs: callMs });
     if (!isOver(owner, pod, node)) return;
     const { domain, address, version } = hold;
     const freed = await journal.release({ domain, address, owner: ownerKey(owner), version, cooldownMs });

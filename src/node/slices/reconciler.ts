@@ -6,7 +6,7 @@ import { type NodeSlices, sliceUseKey } from "../../api/slices/node-lease.ts";
 import { sliceLabelName } from "../../api/slices/slice-grant.ts";
 import { ipPools } from "../../cluster/resources.ts";
 import { asError } from "../../kube/abort.ts";
-import { type ApiError, isApiError } from "../../kube/errors.ts";
+import { isApiError } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/meta.ts";
 import { Controller } from "../../kube/queue/controller.ts";
 import { perItemExponential } from "../../kube/queue/ratelimit.ts";
@@ -37,6 +37,7 @@ const defaultWorkers = 1;
 const gatherMs = 50;
 /** Cooling ends silently: free addresses are counted anew. Absent: a slice not left yet (grant/lost-slice.ts). */
 const lookOverMs = { cooling: 30_000, absent: 30_000, quiet: 600_000 } as const;
+const passing = ["unreachable", "outcome-unknown", "unavailable", "too-many-requests", "internal", "aborted"] as const;
 const slow = { fromMs: 1000, times: 3, maxMs: 30_000 } as const;
 
 export class SliceReconciler {
@@ -168,7 +169,7 @@ export class SliceReconciler {
       return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
     } catch (error) {
       this.trouble = asError(error).message;
-      if (signal.aborted || !isPassing(error)) throw error;
+      if (signal.aborted || !isApiError(error, ...passing)) throw error;
       this.#pause.failed(error);
       onAnswer(false);
       throw asError(error);
@@ -198,23 +199,20 @@ export class SliceReconciler {
 
   /** A journal that lost lines is believed again when every slice that it has, or may have lost, was read. */
   async #trust(signal: AbortSignal): Promise<void> {
-    const { journal, isLeaseHeard } = this.#options;
+    const { client, isLeaseHeard, journal, node } = this.#options;
     if (journal.suspect === "" || !isLeaseHeard() || !this.isCompared) return;
     if (Object.keys(this.#named).some((key) => this.#states.get(key)?.epoch !== this.#epoch)) return;
-    if (this.#hasMore && this.#listedEpoch !== this.#epoch) await this.#listOwn(signal);
+    if (this.#hasMore && this.#listedEpoch !== this.#epoch) {
+      // Slices that the Lease has no room to name are found by their label, and read too.
+      const epoch = this.#epoch;
+      const labelSelector = `${sliceLabelName},${nodeLabelName}=${nodeLabel(node)}`;
+      const { items } = await client.list(ipPools, { labelSelector, signal });
+      const unread = items.map(keyOf).filter((key) => this.#states.get(key)?.epoch !== epoch);
+      this.#listedEpoch = epoch;
+      for (const key of unread) this.#uncompared.add(key);
+      for (const key of unread) this.#controller.enqueue(key);
+    }
     if (this.isCompared && (!this.#hasMore || this.#listedEpoch === this.#epoch)) await journal.trusted();
-  }
-
-  /** Slices that the Lease has no room to name are found by their label, and read too. */
-  async #listOwn(signal: AbortSignal): Promise<void> {
-    const { client, node } = this.#options;
-    const epoch = this.#epoch;
-    const labelSelector = `${sliceLabelName},${nodeLabelName}=${nodeLabel(node)}`;
-    const { items } = await client.list(ipPools, { labelSelector, signal });
-    const unread = items.map(keyOf).filter((key) => this.#states.get(key)?.epoch !== epoch);
-    this.#listedEpoch = epoch;
-    for (const key of unread) this.#uncompared.add(key);
-    for (const key of unread) this.#controller.enqueue(key);
   }
 
   #stateOf(key: string): SliceState {
@@ -232,8 +230,4 @@ export function restAfter(tookMs: number, random: number): number {
 
 function keysOf(journal: Journal): Set<string> {
   return new Set(journal.grants().map(({ key }) => key));
-}
-
-function isPassing(error: unknown): error is ApiError {
-  return isApiError(error, "unreachable", "outcome-unknown", "unavailable", "too-many-requests", "internal", "aborted");
 }

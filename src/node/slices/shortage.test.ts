@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { ManualClock, settle } from "../../kube/manual-clock.ts";
+import { ManualClock, settle } from "../../kube/testing/manual-clock.ts";
 import { Shortage } from "./shortage.ts";
 
 it("counts until there is more", () => {

@@ -1,5 +1,6 @@
 // Ranges of which this node found nothing free, and who waits for more. In memory: a restarted daemon asks again.
 import { orAborted } from "../../kube/abort.ts";
+import { MultiMap } from "../../kube/cache/multi-map.ts";
 import type { Clock } from "../../kube/clock.ts";
 
 /** Of a SliceUse: sliceUseKey. */
@@ -15,7 +16,7 @@ export class Shortage {
   /** Range -> how many addresses may be handed out, held or not. */
   readonly #sizes = new Map<UseKey, bigint>();
   readonly #held = new Map<UseKey, number>();
-  readonly #waiting = new Map<UseKey, Set<() => void>>();
+  readonly #waiting = new MultiMap<() => void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -59,17 +60,13 @@ export class Shortage {
   }
 
   #wake(use: UseKey): void {
-    for (const resolve of this.#waiting.get(use) ?? []) resolve();
+    for (const resolve of this.#waiting.get(use)) resolve();
   }
 
   /** Resolves when there is more, or something was given back; rejects with the signal's reason. */
   grown(use: UseKey, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const waiting = this.#waiting.get(use) ?? new Set();
-    this.#waiting.set(use, waiting.add(resolve));
-    return orAborted(promise, signal).finally(() => {
-      waiting.delete(resolve);
-      if (waiting.size === 0) this.#waiting.delete(use);
-    });
+    this.#waiting.add(use, resolve);
+    return orAborted(promise, signal).finally(() => this.#waiting.delete(use, resolve));
   }
 }

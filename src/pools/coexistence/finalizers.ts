@@ -9,7 +9,7 @@ import { describeOwner } from "../../ipam/owner.ts";
 import { inParallel } from "../../kube/in-parallel.ts";
 import { type DeepReadonly, keyOf } from "../../kube/meta.ts";
 import { unless } from "../../kube/unless.ts";
-import { claimAlias } from "../../ledger/coexistence/alias.ts";
+import { claimAlias } from "../../ledger/coexistence/beside.ts";
 import { removeObject } from "../../ledger/reservation/guarded-delete.ts";
 import { isAlias, isKept, recordsOf } from "../../ledger/reservation/records.ts";
 import type { PoolCaches } from "../caches.ts";
@@ -42,14 +42,19 @@ export class CoexistenceFinalizers {
 
   /** How many were written. */
   async round(signal: AbortSignal): Promise<number> {
-    const { coexistence, isPaused, caches, log } = this.#options;
+    const { caches, client, coexistence, isPaused, log } = this.#options;
     const isActive = coexistence();
     let written = 0;
+    const letGo = async (object: Reservation) => {
+      const alias = object as StoredReservation;
+      if (isAlias(object)) return (await removeObject(client, reservations, alias, signal)) === "removed";
+      return this.#finalize(object, object.metadata.finalizers?.filter((each) => each !== keptFinalizer) ?? [], signal);
+    };
     const due: Iterable<[Reservation, PoolHold | undefined]> = isActive ? bareHolds(caches) : leftovers(caches);
     await inParallel(parallel, due, async ([object, held]) => {
       if (signal.aborted || coexistence() !== isActive || (await isPaused?.(signal)) === true) return;
       try {
-        if (await (held === undefined ? this.#letGo(object, signal) : this.#keep(held, object, signal))) written += 1;
+        if (await (held === undefined ? letGo(object) : this.#keep(held, object, signal))) written += 1;
       } catch (error) {
         if (signal.aborted) return;
         const words = isActive ? "a hold could not be kept" : "a hold still has its marks";
@@ -70,14 +75,6 @@ export class CoexistenceFinalizers {
     const [held, given] = [describeOwner(hold.owner), describeOwner(other.owner)];
     log.error("whereabouts has given an address that is held", { object: key, held, given });
     return true;
-  }
-
-  async #letGo(object: Reservation, signal: AbortSignal): Promise<boolean> {
-    const { client } = this.#options;
-    const alias = object as StoredReservation;
-    if (isAlias(object)) return (await removeObject(client, reservations, alias, signal)) === "removed";
-    const finalizers = (object.metadata.finalizers ?? []).filter((each) => each !== keptFinalizer);
-    return this.#finalize(object, finalizers, signal);
   }
 
   /** False: it has changed since, or is gone. */

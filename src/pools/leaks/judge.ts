@@ -19,7 +19,7 @@ export interface PodFacts {
   readonly mirrorOf?: string;
 }
 
-export interface StatefulSetFacts {
+interface StatefulSetFacts {
   /** spec.ordinals.start */
   readonly start: number;
   readonly replicas: number;
@@ -142,7 +142,11 @@ function suspectPresent(held: PoolHold, pod: PodFacts, owner: PodOwner, facts: F
   const node = pod.node === "" ? held.node : pod.node;
   const state = node === "" ? "ready" : facts.nodeState(node);
   if (state === "unreachable") return unreachable(node);
-  if (state === "fenced") return stranded(pod, owner, node, limits);
+  if (state === "fenced") {
+    // Nothing runs there any more. The pod object itself may outlive that for a while.
+    const afterMs = pod.isTerminating || hasEnded(pod) ? limits.observeMs : limits.strandedGraceMs;
+    return { reason: "node-gone", why: `node ${node} of pod ${podOf(owner)} is off`, afterMs };
+  }
   if (hasEnded(pod))
     return { reason: "pod-completed", why: `pod ${podOf(owner)} has ended (${pod.phase})`, afterMs: limits.observeMs };
   if (pod.isTerminating) return `pod ${podOf(owner)} is terminating, and may still use it`;
@@ -150,12 +154,6 @@ function suspectPresent(held: PoolHold, pod: PodFacts, owner: PodOwner, facts: F
   const why = `pod ${podOf(owner)} uses another address on ${owner.interface}, by its network-status`;
   // The status is written when a new sandbox has all interfaces; until then it shows what the one before had.
   return { reason: "superseded", why, afterMs: Math.max(limits.supersededMs, limits.observeMs) };
-}
-
-/** Nothing runs there any more. The pod object itself may outlive that for a while. */
-function stranded(pod: PodFacts, owner: PodOwner, node: string, limits: JudgeLimits): Suspicion {
-  const afterMs = pod.isTerminating || hasEnded(pod) ? limits.observeMs : limits.strandedGraceMs;
-  return { reason: "node-gone", why: `node ${node} of pod ${podOf(owner)} is off`, afterMs };
 }
 
 const hasEnded = ({ phase }: PodFacts) => phase === "Succeeded" || phase === "Failed";
@@ -183,7 +181,8 @@ function suspectKept(keeper: string, held: PoolHold, owner: PodOwner, facts: Fac
   if (ordinal === undefined) return `pod ${podOf(owner)} has no ordinal of ${keeper}`;
   const { pod, statefulSet } = facts;
   if (pod !== undefined && !hasEnded(pod)) return `pod ${podOf(owner)} exists`;
-  if (statefulSet !== undefined && isWithin(statefulSet, ordinal)) return `${keeper} keeps it`;
+  const { start = 0, replicas = 0, isTerminating = false } = statefulSet ?? {};
+  if (isTerminating || (ordinal >= start && ordinal < start + replicas)) return `${keeper} keeps it`;
   const node = pod?.node || held.node || facts.lastNode;
   const kept = keptByNode(node, facts);
   if (kept !== undefined) return kept;
@@ -192,10 +191,6 @@ function suspectKept(keeper: string, held: PoolHold, owner: PodOwner, facts: Fac
   if (statefulSet === undefined)
     return { reason: "stateful-set-gone", why: `${keeper} of ${owner.namespace} does not exist`, afterMs };
   return { reason: "scaled-down", why: `${keeper} of ${owner.namespace} has no pod ${owner.name} any more`, afterMs };
-}
-
-function isWithin({ start, replicas, isTerminating }: StatefulSetFacts, ordinal: number): boolean {
-  return isTerminating || (ordinal >= start && ordinal < start + replicas);
 }
 
 /** `web-12` of `web` is 12. */

@@ -7,10 +7,9 @@ import { nodeOfLease, type Standing, standingByNote } from "../../cluster/fencin
 import type { Asking, Judge } from "../../cluster/node-presence.ts";
 import * as kinds from "../../cluster/resources.ts";
 import type { Lease } from "../../kube/lease.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import { type PoolHold, isNameless } from "../pool-hold.ts";
-import type { Facts, PodFacts, StatefulSetFacts } from "./judge.ts";
+import type { Facts, PodFacts } from "./judge.ts";
 import { isSuperseded } from "./superseded.ts";
 
 export interface Nodes {
@@ -69,11 +68,6 @@ export function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
   };
 }
 
-function statefulSetFactsOf({ metadata, spec }: DeepReadonly<kinds.StatefulSet>): StatefulSetFacts {
-  const { replicas = 1, ordinals } = spec ?? {};
-  return { start: ordinals?.start ?? 0, replicas, isTerminating: metadata.deletionTimestamp !== undefined };
-}
-
 interface Around {
   readonly lastNode: string;
   /** The owner's holds in one pool, this one among them; empty: it has no other. */
@@ -97,10 +91,10 @@ export function factsFrom(known: Known, nodes: Nodes, held: PoolHold, around: Ar
 export async function liveFacts(asking: Asking, held: PoolHold, around: Around): Promise<Facts> {
   const { client, signal } = asking;
   const { namespace, name } = held.hold.owner;
-  const pod = isNameless(held) ? undefined : await lookUp(client, kinds.pods, { namespace, name }, { signal });
+  const pod = isNameless(held) ? undefined : await client.lookUp(kinds.pods, { namespace, name }, { signal });
   const keeper = keeperName(held);
   const at = { namespace, name: keeper ?? "" };
-  const set = keeper === undefined ? undefined : await lookUp(client, kinds.statefulSets, at, { signal });
+  const set = keeper === undefined ? undefined : await client.lookUp(kinds.statefulSets, at, { signal });
   const podNode = nodeLabel(pod?.spec?.nodeName ?? "");
   // Where the pod was is not known: any node that is unreachable may have it.
   const isUnknown = held.node === "" && around.lastNode === "";
@@ -115,11 +109,13 @@ function factsOf(
   set: DeepReadonly<kinds.StatefulSet> | undefined,
   { lastNode, doubles }: Around,
 ): Facts {
+  const { replicas = 1, ordinals } = set?.spec ?? {};
+  const { deletionTimestamp } = set?.metadata ?? {};
   return {
     pod: pod && podFactsOf(pod),
     nodeState: nodes.stateOf,
     unreachableNode: nodes.unreachableFor(held),
-    statefulSet: set && statefulSetFactsOf(set),
+    statefulSet: set && { start: ordinals?.start ?? 0, replicas, isTerminating: deletionTimestamp !== undefined },
     lastNode,
     // Read only where it decides something: a look goes over every hold.
     isSuperseded:
@@ -143,9 +139,9 @@ async function readNodes(asking: Asking, labels: readonly string[]): Promise<Nod
     const nodes = (await client.list(kinds.nodes, { signal })).items;
     return nodesOf(judge, nodes, (await client.list(kinds.leases, { namespace, signal })).items);
   }
-  const nodes = await Promise.all(known.map((name) => lookUp(client, kinds.nodes, { name }, { signal })));
+  const nodes = await Promise.all(known.map((name) => client.lookUp(kinds.nodes, { name }, { signal })));
   const names = known.map(nodeLeaseName);
-  const leases = await Promise.all(names.map((name) => lookUp(client, kinds.leases, { namespace, name }, { signal })));
+  const leases = await Promise.all(names.map((name) => client.lookUp(kinds.leases, { namespace, name }, { signal })));
   const isThere = <T>(each: T | undefined) => each !== undefined;
   return nodesOf(judge, nodes.filter(isThere), leases.filter(isThere));
 }

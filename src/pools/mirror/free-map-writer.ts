@@ -54,7 +54,8 @@ export class FreeMapWriter {
   /** Whether it was written, and when it is due again if nothing changes. */
   async write(facts: MapFacts, signal: AbortSignal): Promise<{ readonly isWritten: boolean; readonly dueMs: number }> {
     const { pool, prefix, domain, holders } = facts;
-    const { namespace = "", name = "", uid } = pool.metadata;
+    const { apiVersion, kind, metadata } = pool;
+    const { namespace = "", name = "", uid = "" } = metadata;
     const key = `${namespace}/${name}`;
     const taken = IntervalSet.of(Array.from(facts.taken, (address) => ({ first: address, last: address })));
     const head = `${uid} ${domain}`;
@@ -65,8 +66,9 @@ export class FreeMapWriter {
     if (dueMs > 0) return { isWritten: false, dueMs };
     const told = { pool: key, prefix, ...(domain !== undefined && { domain }), taken: [...taken], holders };
     const map = encodeFreeMap(namespace, { ...told, writtenMs: nowMs });
+    const ownerReferences = [{ apiVersion, kind, name, uid }];
     try {
-      const isWritten = await this.#put(ownedBy(pool, map), signal);
+      const isWritten = await this.#put({ ...map, metadata: { ...map.metadata, ownerReferences } }, signal);
       if (isWritten) this.#written.set(key, next);
       return { isWritten, dueMs: isWritten ? renewMs : 0 };
     } catch (error) {
@@ -106,9 +108,4 @@ function dueAfter(last: Written | undefined, { head, text, taken, ms }: Written,
   if (last.text === text) return waitMs(renewMs);
   const changed = taken.size + last.taken.size - 2n * common(taken, last.taken).size;
   return isUrgent(changed, size - taken.size) ? 0 : waitMs(lagMs);
-}
-
-function ownedBy({ apiVersion, kind, metadata }: IPPool, map: ConfigMap): ConfigMap {
-  const { name = "", uid = "" } = metadata;
-  return { ...map, metadata: { ...map.metadata, ownerReferences: [{ apiVersion, kind, name, uid }] } };
 }

@@ -12,9 +12,7 @@ import { isAdopted, markedDomain } from "../../api/pools/pool-domain.ts";
 import { holds, ipPools, reservations } from "../../cluster/resources.ts";
 import { untracked } from "../../kube/cache/managed-fields.ts";
 import { isEqual } from "../../kube/conditions.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import type { ObjectKey } from "../../kube/meta.ts";
-import type { JsonPatchOperation } from "../../kube/patch.ts";
 import type { Reconcile } from "../../kube/queue/controller.ts";
 import { unless } from "../../kube/unless.ts";
 import type { Address } from "../../net/address.ts";
@@ -80,7 +78,7 @@ export class MirrorWriter {
   }
 
   readonly reconcile: Reconcile = async (key, { signal }) => {
-    const { caches, clock, isPaused } = this.#options;
+    const { caches, clock, freeMaps, isPaused, onTotals } = this.#options;
     if ((await isPaused?.(signal)) === true) return { requeueAfterMs: intervalMs };
     caches.refreshPools();
     const earlyMs = this.#firstMs + firstLookMs - clock.monotonicMs();
@@ -88,10 +86,19 @@ export class MirrorWriter {
       return { requeueAfterMs: earlyMs };
     const pool = caches.pool(key);
     const range = caches.holdsByPool.pools.get(key);
-    if (caches.pools.cache.get(key) === undefined) return this.#forget(key, signal);
+    if (caches.pools.cache.get(key) === undefined) {
+      const shown = this.#shown.get(key)?.range;
+      if (shown !== undefined) onTotals?.(shown, undefined);
+      this.#shown.delete(key);
+      await freeMaps.remove(key, signal);
+      return undefined;
+    }
     // A pool that cannot be read shows nothing until it is corrected; `holdfast check` says what is wrong.
     if (pool === undefined || range === undefined) return undefined;
-    const shown = this.#shownOf(key);
+    const never = Number.NEGATIVE_INFINITY;
+    const unseen = { lookedMs: never, tookMs: 0, objects: 0, restsUntilMs: never, statusMs: never };
+    const shown: Shown = this.#shown.get(key) ?? unseen;
+    this.#shown.set(key, shown);
     const waitMs = this.#nextLookMs(shown, range) - clock.monotonicMs();
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     shown.lookedMs = clock.monotonicMs();
@@ -99,15 +106,6 @@ export class MirrorWriter {
     const dueMs = await this.#show(pool, range, shown, signal);
     return { requeueAfterMs: Math.max(1, dueMs, this.#nextLookMs(shown, range) - clock.monotonicMs()) };
   };
-
-  #shownOf(key: ObjectKey): Shown {
-    const known = this.#shown.get(key);
-    if (known !== undefined) return known;
-    const never = Number.NEGATIVE_INFINITY;
-    const made = { lookedMs: never, tookMs: 0, objects: 0, restsUntilMs: never, statusMs: never };
-    this.#shown.set(key, made);
-    return made;
-  }
 
   #nextLookMs({ lookedMs, tookMs, objects, restsUntilMs }: Shown, { key, range }: PoolRange): number {
     // While whereabouts is active nobody goes by maps, and it goes by the entries: they do not rest.
@@ -117,14 +115,6 @@ export class MirrorWriter {
     const isSoon = isUrgent(changed, range.prefix.size - BigInt(now));
     const nextMs = isSoon ? lookedMs + urgentMs : Math.min(restsUntilMs, lookedMs + lagMs);
     return Math.max(nextMs, lookedMs + restPerWrite * tookMs);
-  }
-
-  async #forget(key: ObjectKey, signal: AbortSignal): Promise<undefined> {
-    const { freeMaps, onTotals } = this.#options;
-    const range = this.#shown.get(key)?.range;
-    if (range !== undefined) onTotals?.(range, undefined);
-    this.#shown.delete(key);
-    await freeMaps.remove(key, signal);
   }
 
   /** In how many milliseconds something is due if nothing changes. */
@@ -149,7 +139,7 @@ export class MirrorWriter {
     shown.range = range;
     onTotals?.(range, totalsOf(situation));
     shown.tookMs = clock.monotonicMs() - shown.lookedMs;
-    const mapDueMs = await this.#writeFreeMap(pool, range, all, plan, signal);
+    const mapDueMs = await this.#writeFreeMap(situation, all, signal);
     const startedMs = clock.monotonicMs();
     if (isResting) return Math.min(mapDueMs, shown.restsUntilMs - startedMs);
     const isComplete = await this.#writeEntries(pool, range, plan, isCoexisting, signal);
@@ -160,18 +150,13 @@ export class MirrorWriter {
     return isComplete ? Math.min(mapDueMs, statusDueMs) : 0;
   }
 
-  async #writeFreeMap(
-    pool: IPPool,
-    { range }: PoolRange,
-    all: readonly PoolHold[],
-    plan: MirrorPlan,
-    signal: AbortSignal,
-  ): Promise<number> {
+  async #writeFreeMap(situation: PoolSituation, all: readonly PoolHold[], signal: AbortSignal): Promise<number> {
+    const { pool, plan, held } = situation;
+    const { range } = situation.range;
     const taken = [...all.map(({ hold }) => hold.address), ...addressesOf(range, [...plan.foreign, ...plan.contested])];
-    const holders = all.filter(({ cooling }) => cooling === undefined).length;
     // Entries without a hold are in the map, but a map is a hint: daemons go by the pool itself until it is adopted.
     const domain = isAdopted(pool) && plan.foreign.length === 0 ? markedDomain(pool) : undefined;
-    const facts = { pool, prefix: range.prefix, domain, taken, holders };
+    const facts = { pool, prefix: range.prefix, domain, taken, holders: held.length };
     const { isWritten, dueMs } = await this.#options.freeMaps.write(facts, signal);
     if (isWritten) this.#options.onWrite?.("free-map");
     return dueMs;
@@ -181,20 +166,18 @@ export class MirrorWriter {
     const due = plan.changes.slice(0, changesMax);
     const changes = isCoexisting ? await this.#confirmed(range, due, signal) : due;
     if (changes.length === 0) return due.length === 0;
-    const operations = [...mirrorPatch(changes), ...this.#clearing(pool, isCoexisting)];
+    const { uid = "" } = pool.metadata;
+    // The API server would track who wrote which key, at more than the cost of the write itself; once told, it stops.
+    // While whereabouts is active these fields show that it writes.
+    const isTracked = !isCoexisting && !this.#cleared.has(uid);
+    const clearing = { op: "add", path: "/metadata/managedFields", value: untracked } as const;
+    const operations = [...mirrorPatch(changes), ...(isTracked ? [clearing] : [])];
     const patch = this.#options.client.patch(ipPools, at(range), { type: "json", operations }, { signal });
     // Something else changed there meanwhile: the cache will tell.
     if ((await unless(["invalid", "conflict", "not-found"], patch)) === undefined) return false;
-    this.#cleared.add(pool.metadata.uid ?? "");
+    this.#cleared.add(uid);
     this.#options.onWrite?.("allocations");
     return changes.length === plan.changes.length;
-  }
-
-  /** The API server would track who wrote which key, at more than the cost of the write itself; once told, it stops. */
-  #clearing({ metadata }: IPPool, isCoexisting: boolean): JsonPatchOperation[] {
-    // While whereabouts is active these fields show that it writes.
-    if (isCoexisting || this.#cleared.has(metadata.uid ?? "")) return [];
-    return [{ op: "add", path: "/metadata/managedFields", value: untracked }];
   }
 
   /** Conditions at once, totals with other changes of five seconds. Returns when it is due at the latest, in ms. */
@@ -230,9 +213,9 @@ export class MirrorWriter {
     const { client } = this.#options;
     const found = await Promise.all([
       ...reservationNamesToRead(networkOf(pool), address).map((each) =>
-        lookUp(client, reservations, { namespace, name: each }, { signal }),
+        client.lookUp(reservations, { namespace, name: each }, { signal }),
       ),
-      lookUp(client, holds, { namespace, name: own }, { signal }),
+      client.lookUp(holds, { namespace, name: own }, { signal }),
     ]);
     return found.some((each) => each !== undefined && each.metadata.labels?.[coolingLabelName] !== "true");
   }

@@ -11,6 +11,7 @@ import { entryPatch } from "../../cluster/pool-object.ts";
 import { isEqual } from "../../kube/conditions.ts";
 import type { JsonPatchOperation } from "../../kube/patch.ts";
 import { type Address, compare } from "../../net/address.ts";
+import { attempt } from "../../net/coded-error.ts";
 import type { Cidr } from "../../net/prefix.ts";
 import type { PoolHold } from "../pool-hold.ts";
 
@@ -99,26 +100,17 @@ function wantedEntries(
   const inOrder = held.toSorted((a, b) => compare(a.hold.address, b.hold.address));
   for (const { hold } of inOrder) {
     const key = keyFor(range, hold.address, coexistence);
+    const entry = allocationOf(hold.owner);
     if (key === undefined) unsaid += 1;
-    else all.set(key, entryOf(hold));
+    // An owner without a UID gets `kind` spelled out, which marks the entry as ours.
+    else all.set(key, isOurs(entry) ? entry : { ...entry, kind: hold.owner.kind });
   }
   const room = coexistence ? all.size : (entriesMax ?? defaultEntriesMax);
   return { all, shown: new Set([...all.keys()].slice(0, room)), unsaid };
 }
 
-/** An owner without a UID gets `kind` spelled out, which marks the entry as ours. */
-function entryOf({ owner }: PoolHold["hold"]): PoolAllocation {
-  const entry = allocationOf(owner);
-  return isOurs(entry) ? entry : { ...entry, kind: owner.kind };
-}
-
 function keyFor(range: Cidr, address: Address, forWhereabouts: boolean): string | undefined {
-  try {
-    return allocationKey(range, address, { forWhereabouts });
-  } catch (error) {
-    if (error instanceof ObjectError) return undefined;
-    throw error;
-  }
+  return attempt(ObjectError, () => allocationKey(range, address, { forWhereabouts }));
 }
 
 /** whereabouts of early versions wrote no interface. */

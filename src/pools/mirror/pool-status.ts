@@ -31,29 +31,29 @@ type Status = NonNullable<IPPool["status"]>;
 
 /** Used: what is held, and what an entry without a hold may hold. */
 export function totalsOf(of: Pick<PoolSituation, "pool" | "range" | "held" | "plan" | "useful">): PoolTotals {
-  const { held, plan, useful = wholeOf(of.pool, of.range) } = of;
+  const { held, plan, useful = IntervalSet.of([usableIn(of)]) } = of;
   const total = useful.size;
   const inside = held.filter(({ hold }) => useful.has(hold.address)).length;
   const taken = BigInt(inside + plan.foreign.length);
   return { total, used: BigInt(held.length + plan.foreign.length), free: taken > total ? 0n : total - taken };
 }
 
-function wholeOf(pool: IPPool, { range }: PoolRange): IntervalSet {
-  const usable = usableOf({ prefix: range.prefix, l3: pool.spec.enable_l3 === true });
-  return IntervalSet.of(usable === undefined ? [] : [usable]);
+function usableIn({ pool, range }: Pick<PoolSituation, "pool" | "range">) {
+  return usableOf({ prefix: range.range.prefix, l3: pool.spec.enable_l3 === true });
 }
 
 /** The whole status as it should be; fields of others survive. */
 export function statusOf(situation: PoolSituation, nowMs: number): Status {
-  const { pool, range } = situation;
-  const usable = usableOf({ prefix: range.range.prefix, l3: pool.spec.enable_l3 === true });
+  const { pool } = situation;
+  const { first, last } = usableIn(situation);
   const { total, used, free } = totalsOf(situation);
   let conditions = (pool.status?.conditions ?? []) as readonly Condition[];
   for (const condition of [ready(situation), mirrored(situation), collecting(situation)])
     conditions = withCondition(conditions, condition, nowMs);
   return {
     ...pool.status,
-    ...(usable !== undefined && { firstIP: usable.first.toString(), lastIP: usable.last.toString() }),
+    firstIP: first.toString(),
+    lastIP: last.toString(),
     totalIPs: countOf(total),
     usedIPs: countOf(used),
     freeIPs: countOf(free),

@@ -87,15 +87,12 @@ export function sizeFor(capacity: Capacity, nodes: number): SizingPlan {
   const carried = slices < wanted ? slices : wanted;
   const average = slices === 0n ? 0n : usable / slices;
   const podsPerNode = average < addressesPerSlice ? average : addressesPerSlice;
-  const objectBytes = objectBytesBase + Number(carried) * bytesPerLine(capacity);
+  const longest = String(Prefix.around(capacity.range.last, capacity.sliceLength)).length;
+  // In the API server's compact JSON.
+  const bytesPerLine = '{"nodeName":"","sliceRange":""},'.length + nodeNameLength + longest;
+  const objectBytes = objectBytesBase + Number(carried) * bytesPerLine;
   const sized = { ...capacity, nodes, carried, spare: slices - carried, podsPerNode, objectBytes };
   return { ...sized, suggestions: suggestionsFor(sized) };
-}
-
-/** `{"nodeName":"...","sliceRange":"..."},` in the API server's compact JSON. */
-function bytesPerLine({ range, sliceLength }: Capacity): number {
-  const longest = String(Prefix.around(range.last, sliceLength)).length;
-  return '{"nodeName":"","sliceRange":""},'.length + nodeNameLength + longest;
 }
 
 function suggestionsFor(plan: Omit<SizingPlan, "suggestions">): string[] {

@@ -96,15 +96,12 @@ export function askLenders(needs: readonly Need[], needy: ReadonlySet<string>, s
   }
   candidates.sort((a, b) => b.nodeFree - a.nodeFree || (b.entry.word?.free ?? 0) - (a.entry.word?.free ?? 0));
   for (const { entry } of candidates.slice(0, Math.max(0, needy.size - supply))) {
-    entry.lend = { ask: (entry.grant?.serial ?? 0) + 1, addresses: askOf(entry.word?.free ?? 0, sliceSize) };
+    // Half of the free addresses, at most half a slice, at least one address.
+    const half = Math.ceil((entry.word?.free ?? 0) / 2);
+    const most = sliceSize / 2n;
+    const addresses = Math.max(1, BigInt(half) > most ? Number(most) : half);
+    entry.lend = { ask: (entry.grant?.serial ?? 0) + 1, addresses };
     supply += 1;
   }
   return supply;
-}
-
-/** Half of the free addresses, at most half a slice, at least one address. */
-function askOf(free: number, sliceSize: bigint): number {
-  const half = Math.ceil(free / 2);
-  const most = sliceSize / 2n;
-  return Math.max(1, BigInt(half) > most ? Number(most) : half);
 }

@@ -84,12 +84,11 @@ function shapeOf(facts: PoolFacts, useful: IntervalSet): (block: Prefix) => bool
 function reservedOf({ reserved, slices }: PoolFacts): IntervalSet {
   const set = IntervalSet.of(reserved);
   for (const { word } of slices)
-    for (const block of blocksOf((word?.moved ?? []).map(asBlock))) set.add(intervalOf(block));
+    for (const address of word?.moved ?? []) {
+      const [block] = blocksOf([`${address}/${address.includes(":") ? 128 : 32}`]);
+      if (block !== undefined) set.add(intervalOf(block));
+    }
   return set;
-}
-
-function asBlock(address: string): string {
-  return `${address}/${address.includes(":") ? 128 : 32}`;
 }
 
 function drainAtOnce(facts: PoolFacts, entries: readonly Entry[]): void {
@@ -151,13 +150,10 @@ function assign(facts: PoolFacts, needs: readonly Need[], entries: readonly Entr
 /** Nodes with nothing first, then the short, then the low; by name. A node takes its returning slice back instead. */
 function inTurn(needs: readonly Need[]): Need[] {
   const turns: Readonly<Record<Lack, number>> = { nothing: 0, short: 1, low: 2 };
+  const isKeptAfterAll = ({ phase, grant }: Entry) => phase === "active" && grant?.phase === "returning";
   return needs
     .filter(({ lack, entries }) => lack !== undefined && !entries.some(isKeptAfterAll))
     .sort((a, b) => turns[a.lack!] - turns[b.lack!]);
-}
-
-function isKeptAfterAll({ phase, grant }: Entry): boolean {
-  return phase === "active" && grant?.phase === "returning";
 }
 
 /** A slice of another shape goes when its node works by one of today's, or when none can be had before it goes. */
@@ -196,11 +192,11 @@ function waitingOf(facts: PoolFacts, needs: readonly Need[], { given, exhausted 
     const hasAny = given.has(node.name) || entries.some(({ phase }) => phase === "active");
     return lack === "nothing" && !hasAny;
   });
-  return new Map(waiting.map(({ node }) => [node.name, whyWaiting(facts, exhausted)]));
-}
-
-function whyWaiting({ range, sliceLength, wanted, mayGrant, obstacle }: PoolFacts, exhausted?: string): string {
-  if (!wanted) return `No network asks for slices of ${range} any more: its addresses are shared again.`;
-  if (!mayGrant) return obstacle ?? `Slices of ${range} are not handed out yet: the range is being changed over.`;
-  return exhausted ?? `No slice of /${sliceLength} in ${range} is free; other nodes are asked for a part of theirs.`;
+  const { range, sliceLength, obstacle } = facts;
+  const unwanted = `No network asks for slices of ${range} any more: its addresses are shared again.`;
+  const closed = obstacle ?? `Slices of ${range} are not handed out yet: the range is being changed over.`;
+  const full =
+    exhausted ?? `No slice of /${sliceLength} in ${range} is free; other nodes are asked for a part of theirs.`;
+  const why = !facts.wanted ? unwanted : facts.mayGrant ? full : closed;
+  return new Map(waiting.map(({ node }) => [node.name, why]));
 }

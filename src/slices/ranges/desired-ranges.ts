@@ -65,7 +65,10 @@ export interface WishRules extends CutRules {
 }
 
 export function wishesOf(definitions: readonly Definition[], pools: readonly ExistingPool[], rules: WishRules): Wishes {
-  const all = usesOf(definitions);
+  // A range that is not sliced counts only for useful addresses.
+  const all: readonly Use[] = definitions
+    .flatMap((definition) => definition.config.ranges.map((range, index) => ({ definition, range, index })))
+    .toSorted(compareAge);
   const groups = Map.groupBy(all, ({ definition, range }) =>
     sliceUseKey({ namespace: definition.poolNamespace, network: definition.config.networkName, range: range.prefix }),
   );
@@ -157,13 +160,6 @@ function wasChanged({ definition }: Use): boolean {
   return (definition.object.metadata.generation ?? 2) !== 1;
 }
 
-/** Every range of every definition, the oldest first; a range that is not sliced counts only for useful addresses. */
-function usesOf(definitions: readonly Definition[]): Use[] {
-  return definitions
-    .flatMap((definition) => definition.config.ranges.map((range, index) => ({ definition, range, index })))
-    .toSorted(compareAge);
-}
-
 /** The definition takes from addresses of the wish until it knows that they are cut. */
 function isShared({ definition, range }: Use, wish: Wish): boolean {
   if (range.sliceLength !== undefined || !overlaps(range.prefix, wish.range)) return false;
@@ -209,14 +205,14 @@ export function poolOf(
   const fits = pools.filter((each) => each.namespace === wish.namespace && `${each.range}` === `${wish.range}`);
   const own = fits.find(({ network }) => network === wish.network);
   if (own !== undefined) return own;
-  const names = new Set(wish.uses.flatMap(({ definition }) => upstreamNames(definition, wish.range)));
-  return fits.find(({ network, name }) => network === undefined && names.has(name));
-}
-
-function upstreamNames({ config }: Definition, range: Prefix): string[] {
-  const byRange = `${range}`.replaceAll(/[:/]/g, "-");
+  const byRange = `${wish.range}`.replaceAll(/[:/]/g, "-");
   // The fork names it by the range where there is no network_name.
-  return config.networkName === "" ? [config.name, byRange] : [config.networkName];
+  const names = new Set(
+    wish.uses.flatMap(({ definition: { config } }) =>
+      config.networkName === "" ? [config.name, byRange] : [config.networkName],
+    ),
+  );
+  return fits.find(({ network, name }) => network === undefined && names.has(name));
 }
 
 function sizeDisagreement(uses: readonly Use[]): string | undefined {

@@ -57,7 +57,8 @@ export function nextSliced(facts: PhaseFacts) {
     return pool!.blocks.length === 0 ? [] : [{ ...pool!, phase: "opening" as const }];
   });
   const needsList = haveSeen && !facts.isListed && told?.ranges.some(({ phase }) => phase === "closing") === true;
-  const isSame = told !== undefined && !isBehind && isSameList(next, told.ranges);
+  const textsOf = (ranges: readonly SlicedRange[]) => ranges.map(textOf).join("\n");
+  const isSame = told !== undefined && !isBehind && textsOf(next) === textsOf(told.ranges);
   return { sliced: isSame ? told : after(facts, next), needsList };
 }
 
@@ -104,10 +105,6 @@ export function isSharedOver(
 
 export function keyOf({ namespace, network, range, pool }: RangePlace): string {
   return `${namespace} ${network} ${range} ${pool}`;
-}
-
-function isSameList(a: readonly SlicedRange[], b: readonly SlicedRange[]): boolean {
-  return a.length === b.length && a.every((each, index) => textOf(each) === textOf(b[index]!));
 }
 
 function textOf(range: SlicedRange): string {

@@ -53,14 +53,23 @@ export function targetsOf({ accepted, refused }: Wishes, pools: readonly Existin
   for (const wish of wishes) {
     const name = names.get(wish.key);
     if (name === undefined) continue;
-    const target = wishedTarget(wish, name, refusals.get(wish.key));
-    targets.set(target.key, target);
+    const { namespace, network, range, sliceLength, floatingLength, useful, isOriginal, disagreement } = wish;
+    const { protectsOverlaps, uses } = wish;
+    const key = `${namespace}/${name}`;
+    const pool = { namespace, name: poolName({ range, network, node: "" }) };
+    const spec = { namespace, name, network, range, sliceLength, floatingLength };
+    const sharedDomain = domainOfPool({ network, protectsOverlaps, pool });
+    const definitions = [...new Set(uses.map(({ definition }) => definition.object))];
+    const said = { refusal: refusals.get(wish.key), disagreement, definitions };
+    targets.set(key, { key, ...spec, wanted: true, useful, isOriginal, sharedDomain, ...said });
   }
   for (const pool of pools) {
     const key = `${pool.namespace}/${pool.name}`;
     // A pool of whereabouts' that no definition explains is left alone: its network is not known.
-    if (!targets.has(key) && pool.network !== undefined)
-      targets.set(key, unwishedTarget(key, { ...pool, network: pool.network }));
+    const { namespace, name, network, range, sliceLength } = pool;
+    if (targets.has(key) || network === undefined) continue;
+    const nothing = { wanted: false, useful: new IntervalSet(), isOriginal: false, definitions: [] };
+    targets.set(key, { key, namespace, name, network, range, sliceLength, ...nothing });
   }
   return targets;
 }
@@ -68,23 +77,6 @@ export function targetsOf({ accepted, refused }: Wishes, pools: readonly Existin
 /** Refused for its author or for the limits: no object is made for it. */
 export function isUnheard({ refusal }: Pick<PoolTarget, "refusal">): boolean {
   return refusal?.reason === "NotTrusted" || refusal?.reason === "TooMany";
-}
-
-function wishedTarget(wish: Wish, name: string, refusal: Omit<Refusal, "wish"> | undefined): PoolTarget {
-  const { namespace, network, range, sliceLength, floatingLength, useful, isOriginal, disagreement } = wish;
-  const { protectsOverlaps, uses } = wish;
-  const pool = { namespace, name: poolName({ range, network, node: "" }) };
-  const spec = { namespace, name, network, range, sliceLength, floatingLength };
-  const sharedDomain = domainOfPool({ network, protectsOverlaps, pool });
-  const definitions = [...new Set(uses.map(({ definition }) => definition.object))];
-  const said = { refusal, disagreement, definitions };
-  return { key: `${namespace}/${name}`, ...spec, wanted: true, useful, isOriginal, sharedDomain, ...said };
-}
-
-function unwishedTarget(key: string, pool: Omit<PoolSpec, "floatingLength">): PoolTarget {
-  const { namespace, name, network, range, sliceLength } = pool;
-  const nothing = { wanted: false, useful: new IntervalSet(), isOriginal: false, definitions: [] };
-  return { key, namespace, name, network, range, sliceLength, ...nothing };
 }
 
 /** Blocks in the state are bounded: 1,000 of 45 characters are 45 KB, of the megabyte that a ConfigMap has. */

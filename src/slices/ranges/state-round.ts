@@ -5,6 +5,7 @@ import { networkAnnotation } from "../../api/holds/hold-marks.ts";
 import { readPoolName } from "../../api/pools/pool-name.ts";
 import { readSeen, seenAnnotation } from "../../api/slices/node-lease.ts";
 import { sliceLabelName } from "../../api/slices/slice-grant.ts";
+import type { ReconcilerOptions } from "../../cluster/reconciler-options.ts";
 import { configMaps, ipPools, type ConfigMap } from "../../cluster/resources.ts";
 import { prefixOf } from "../../cluster/slice-object.ts";
 import {
@@ -16,7 +17,6 @@ import {
 } from "../../cluster/sliced-ranges.ts";
 import type { SlicedPhase, SlicedRange, SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import { fetchState, readState, restoredKey, restsOf, stateName } from "../../cluster/state.ts";
-import type { SlicesOptions } from "../leader.ts";
 import type { Nodes } from "../nodes.ts";
 import type { Overview } from "../overview.ts";
 import type { ReservedAddresses } from "../reserved-addresses.ts";
@@ -26,7 +26,7 @@ import { isSharedOver, keyOf, nextSliced, phasesOf, toldAgain } from "./phases.t
 import type { PhaseFacts, PoolBlocks, WantedRange } from "./phases.ts";
 import type { PoolTarget } from "./pool-targets.ts";
 
-export interface StateRoundOptions extends Pick<SlicesOptions, "client" | "clock" | "log" | "systemNamespace"> {
+export interface StateRoundOptions extends Pick<ReconcilerOptions, "client" | "clock" | "log" | "systemNamespace"> {
   readonly nodes: Nodes;
   readonly reserved: ReservedAddresses;
   readonly journals: RestoredJournals;

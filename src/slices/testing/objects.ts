@@ -23,7 +23,7 @@ import {
 import { noteOn, offAnnotation } from "../../cluster/fencing.ts";
 import type { ConfigMap, Node, StoredSlicePool, StoredPool } from "../../cluster/resources.ts";
 import { type SlicedRange, slicedKey, writeSlicedRanges } from "../../cluster/sliced-ranges.ts";
-import { stateObject } from "../../cluster/state.ts";
+import { stateObject } from "../../cluster/testing/state.ts";
 import type { Lease } from "../../kube/lease.ts";
 import { parsePrefix } from "../../net/prefix.ts";
 

@@ -3,18 +3,18 @@
 import { leaseNodeAnnotation, nodeLeaseName, sliceUseKey } from "../../api/slices/node-lease.ts";
 import { slicesAnnotation, writeNodeSlices } from "../../api/slices/node-lease.ts";
 import { goneSinceAnnotation, goneSinceMs, noteOn, trimLease } from "../../cluster/fencing.ts";
+import type { ReconcilerOptions } from "../../cluster/reconciler-options.ts";
 import { leases } from "../../cluster/resources.ts";
 import { readSlice, type SliceObject } from "../../cluster/slice-object.ts";
 import type { Lease } from "../../kube/lease.ts";
 import { type DeepReadonly, keyOf } from "../../kube/meta.ts";
 import { removed, type SliceCaches } from "../caches.ts";
-import type { SlicesOptions } from "../leader.ts";
 import { keyOf as allocationKey } from "../plan/entry.ts";
 import type { NodeFacts } from "../plan/facts.ts";
 import type { PoolTarget } from "../ranges/pool-targets.ts";
 import { readPool } from "./pool-object.ts";
 
-export interface LeaseWriterOptions extends Pick<SlicesOptions, "client" | "clock" | "systemNamespace"> {
+export interface LeaseWriterOptions extends Pick<ReconcilerOptions, "client" | "clock" | "systemNamespace"> {
   readonly caches: SliceCaches;
   /** Every target, with the reason why a node has nothing of it. */
   readonly waiting: () => Iterable<{ readonly target: PoolTarget; readonly why: (node: string) => string | undefined }>;

@@ -4,15 +4,15 @@ import { nodeSlicePools, type StoredSlicePool } from "../../cluster/resources.ts
 import { readSlice, type SliceObject, type SlicePlace } from "../../cluster/slice-object.ts";
 import type { SlicedPhase } from "../../cluster/sliced-ranges.ts";
 import { isEqual } from "../../kube/conditions.ts";
-import { isApiError } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";
+import { unless } from "../../kube/unless.ts";
 import { removed, type SliceCaches } from "../caches.ts";
 import { keyOf as allocationKey } from "../plan/entry.ts";
 import type { Allocation, NodeFacts, PoolFacts, SlicePlan } from "../plan/facts.ts";
 import { planSlices } from "../plan/plan.ts";
 import type { PoolSpec } from "../ranges/desired-ranges.ts";
 import { isUnheard, type PoolTarget } from "../ranges/pool-targets.ts";
-import type { ReservedView } from "../reserved-addresses.ts";
+import type { ReservedAddresses } from "../reserved-addresses.ts";
 import type { RestoredJournals } from "../restored-journals.ts";
 import type { AdaptiveLimiter } from "./adaptive-limiter.ts";
 import { poolObject, type ReadPool, readPool, withPhase, withSpec } from "./pool-object.ts";
@@ -23,7 +23,7 @@ export interface PoolWriterOptions {
   readonly client: KubeClient;
   readonly caches: SliceCaches;
   readonly slices: SliceWriter;
-  readonly reserved: ReservedView;
+  readonly reserved: Pick<ReservedAddresses, "of">;
   readonly journals: RestoredJournals;
   readonly limiter: AdaptiveLimiter;
   readonly nowMs: () => number;
@@ -42,61 +42,28 @@ interface Round extends Pick<StatusInput, "target" | "plan" | "phase"> {
   readonly slices: readonly SliceObject[];
 }
 
-export class PoolWriter {
-  readonly #options: PoolWriterOptions;
+export type PoolWriter = ReturnType<typeof poolWriter>;
 
-  constructor(options: PoolWriterOptions) {
-    this.#options = options;
-  }
+export function poolWriter(options: PoolWriterOptions) {
+  const { client, caches, journals, limiter, nowMs, onPlan, reserved, slices: writer } = options;
 
-  /** True when nothing of the pool is left. */
-  async reconcile(target: PoolTarget, phase: PoolPhase, signal: AbortSignal): Promise<boolean> {
-    const { client, caches, reserved, journals, onPlan } = this.#options;
-    await this.#options.slices.settle(target.key, signal);
-    const pool = await this.#object(target, signal);
-    if (pool === undefined) return true;
-    const slices = this.#slices(target.key);
-    const held = await reserved.of(target, slices, signal);
-    const forgotten = journals.within(target);
-    const { allocations, lastGeneration } = pool;
-    const nodes = this.#options.nodes([...allocations, ...slices].map(({ node }) => node));
-    const known = { allocations, lastGeneration, slices, nodes, forgotten, reserved: [...held, ...forgotten] };
-    const grants = granting(target, phase, journals.obstacle);
-    const plan = planSlices({ ...target, ...known, ...grants, nowMs: this.#options.nowMs() });
-    try {
-      await this.#carryOut({ target, pool, slices, plan, phase: phase.phase }, signal);
-    } finally {
-      onPlan(target, plan, pool);
-    }
-    const now = caches.pools.get(target.key);
-    const isEmpty = plan.allocations.length === 0 && this.#slices(target.key).length === 0;
-    if (target.wanted || !isEmpty || now === undefined) return now === undefined;
-    if ([...journals.forgotten()].some(({ pool: key }) => key === target.key)) return false;
-    await removed(client, nodeSlicePools, now, signal);
-    caches.pools.drop(now);
-    return true;
-  }
+  const slicesOf = (key: string): SliceObject[] =>
+    caches.slices.byIndex("pool", key).flatMap((object) => readSlice(object) ?? []);
 
-  /** Makes a missing pool, and puts its phase on record. */
-  async mark(target: PoolTarget, phase: SlicedPhase, signal: AbortSignal): Promise<void> {
-    const { client, caches } = this.#options;
-    const there = caches.pools.get(target.key) ?? (await this.#made(target, signal))?.object;
-    const marked = there && withPhase(there, phase);
-    if (marked !== undefined) caches.pools.put(await client.update(nodeSlicePools, marked, { signal }));
-  }
-
-  #slices(key: string): SliceObject[] {
-    return this.#options.caches.slices.byIndex("pool", key).flatMap((object) => readSlice(object) ?? []);
+  async function made(spec: PoolSpec, signal: AbortSignal): Promise<ReadPool | undefined> {
+    const { namespace, name } = spec;
+    const own = await unless(["already-exists"], client.create(nodeSlicePools, poolObject(spec), { signal }));
+    // The answer to an earlier try was lost, or another made it: the object is looked at as it is.
+    caches.pools.put(own ?? (await client.get(nodeSlicePools, { namespace, name }, { signal })));
+    return readPool(caches.pools.get(`${namespace}/${name}`)!);
   }
 
   /** The pool's object, with the spec that it should have; undefined: nobody wants it and it is not there. */
-  async #object(target: PoolTarget, signal: AbortSignal): Promise<ReadPool | undefined> {
-    const { client, caches } = this.#options;
+  async function objectOf(target: PoolTarget, signal: AbortSignal): Promise<ReadPool | undefined> {
     const there = caches.pools.get(target.key);
     if (there === undefined) {
       const isWanted = target.wanted && !isUnheard(target);
-      if (!isWanted && this.#slices(target.key).length === 0) return undefined;
-      return this.#made(target, signal);
+      return isWanted || slicesOf(target.key).length > 0 ? made(target, signal) : undefined;
     }
     // A pool that drains keeps its spec: nobody says another.
     const wanted = target.wanted ? withSpec(there, target) : undefined;
@@ -105,40 +72,7 @@ export class PoolWriter {
     return readPool(caches.pools.get(target.key)!);
   }
 
-  async #made(spec: PoolSpec, signal: AbortSignal): Promise<ReadPool | undefined> {
-    const { client, caches } = this.#options;
-    const { namespace, name } = spec;
-    try {
-      caches.pools.put(await client.create(nodeSlicePools, poolObject(spec), { signal }));
-    } catch (error) {
-      // The answer to an earlier try was lost, or another made it: the object is looked at as it is.
-      if (!isApiError(error, "already-exists")) throw error;
-      caches.pools.put(await client.get(nodeSlicePools, { namespace, name }, { signal }));
-    }
-    return readPool(caches.pools.get(`${namespace}/${name}`)!);
-  }
-
-  async #carryOut({ target, pool, slices, plan, phase }: Round, signal: AbortSignal): Promise<void> {
-    const { limiter, slices: writer, nowMs } = this.#options;
-    // Where nothing changes the plan gives back the very grant that it got: of 5,000 few are looked at twice.
-    const before = new Map(slices.map((each) => [allocationKey(each), each.grant]));
-    const changed = plan.grants.filter((each) => before.get(allocationKey(each)) !== each.grant);
-    const { namespace, name, network, range, sharedDomain } = target;
-    const place = { namespace, network, pool: name, range, sharedDomain };
-    const placeOf = ({ node, block }: Allocation): SlicePlace => ({ ...place, node, block });
-    await limiter.each(plan.removals, (each) => writer.remove(placeOf(each), signal), signal);
-    await limiter.each(changed, (each) => writer.make(placeOf(each), signal), signal);
-    await this.#writeStatus(pool, poolStatus(pool, { target, plan, phase, nowMs: nowMs() }), signal);
-    // A node that has sealed a slice does not make it again.
-    const sealed = new Set(slices.filter(({ word }) => word?.sealed === true).map(allocationKey));
-    const taken = plan.removals.filter((each) => !sealed.has(allocationKey(each)));
-    await limiter.each(taken, (each) => writer.lookFor(placeOf(each), signal), signal);
-    await limiter.each(changed, (each) => writer.grant(placeOf(each), each.grant, signal), signal);
-  }
-
-  async #writeStatus(pool: ReadPool, status: StoredSlicePool["status"], signal: AbortSignal): Promise<void> {
-    const { client, caches } = this.#options;
-    const { object } = pool;
+  async function writeStatus({ object }: ReadPool, status: StoredSlicePool["status"], signal: AbortSignal) {
     if (isEqual(object.status, status)) return;
     const wanted = { ...(object as StoredSlicePool), ...(status && { status }) };
     const written = await client.update(nodeSlicePools, wanted, { signal });
@@ -147,6 +81,59 @@ export class PoolWriter {
     if (isEqual(written.status, object.status) && written.metadata.resourceVersion === object.metadata.resourceVersion)
       caches.pools.put(await client.update(nodeSlicePools, wanted, { subresource: "status", signal }));
   }
+
+  async function carryOut({ target, pool, slices, plan, phase }: Round, signal: AbortSignal): Promise<void> {
+    // Where nothing changes the plan gives back the very grant that it got: of 5,000 few are looked at twice.
+    const before = new Map(slices.map((each) => [allocationKey(each), each.grant]));
+    const changed = plan.grants.filter((each) => before.get(allocationKey(each)) !== each.grant);
+    const { namespace, name, network, range, sharedDomain } = target;
+    const place = { namespace, network, pool: name, range, sharedDomain };
+    const placeOf = ({ node, block }: Allocation): SlicePlace => ({ ...place, node, block });
+    await limiter.each(plan.removals, (each) => writer.remove(placeOf(each), signal), signal);
+    await limiter.each(changed, (each) => writer.make(placeOf(each), signal), signal);
+    await writeStatus(pool, poolStatus(pool, { target, plan, phase, nowMs: nowMs() }), signal);
+    // A node that has sealed a slice does not make it again.
+    const sealed = new Set(slices.filter(({ word }) => word?.sealed === true).map(allocationKey));
+    const taken = plan.removals.filter((each) => !sealed.has(allocationKey(each)));
+    await limiter.each(taken, (each) => writer.lookFor(placeOf(each), signal), signal);
+    await limiter.each(changed, (each) => writer.grant(placeOf(each), each.grant, signal), signal);
+  }
+
+  return {
+    /** True when nothing of the pool is left. */
+    async reconcile(target: PoolTarget, phase: PoolPhase, signal: AbortSignal): Promise<boolean> {
+      await writer.settle(target.key, signal);
+      const pool = await objectOf(target, signal);
+      if (pool === undefined) return true;
+      const slices = slicesOf(target.key);
+      const held = await reserved.of(target, slices, signal);
+      const forgotten = journals.within(target);
+      const { allocations, lastGeneration } = pool;
+      const nodes = options.nodes([...allocations, ...slices].map(({ node }) => node));
+      const known = { allocations, lastGeneration, slices, nodes, forgotten, reserved: [...held, ...forgotten] };
+      const grants = granting(target, phase, journals.obstacle);
+      const plan = planSlices({ ...target, ...known, ...grants, nowMs: nowMs() });
+      try {
+        await carryOut({ target, pool, slices, plan, phase: phase.phase }, signal);
+      } finally {
+        onPlan(target, plan, pool);
+      }
+      const now = caches.pools.get(target.key);
+      const isEmpty = plan.allocations.length === 0 && slicesOf(target.key).length === 0;
+      if (target.wanted || !isEmpty || now === undefined) return now === undefined;
+      if ([...journals.forgotten()].some(({ pool: key }) => key === target.key)) return false;
+      await removed(client, nodeSlicePools, now, signal);
+      caches.pools.drop(now);
+      return true;
+    },
+
+    /** Makes a missing pool, and puts its phase on record. */
+    async mark(target: PoolTarget, phase: SlicedPhase, signal: AbortSignal): Promise<void> {
+      const there = caches.pools.get(target.key) ?? (await made(target, signal))?.object;
+      const marked = there && withPhase(there, phase);
+      if (marked !== undefined) caches.pools.put(await client.update(nodeSlicePools, marked, { signal }));
+    },
+  };
 }
 
 function granting(target: PoolTarget, { phase, floatingInUse }: PoolPhase, obstacle: string) {

@@ -3,8 +3,8 @@
 import { grantAnnotation, sliceLabelName, type SliceGrant, writeGrant } from "../../api/slices/slice-grant.ts";
 import { ipPools, leases, type StoredPool } from "../../cluster/resources.ts";
 import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "../../cluster/slice-object.ts";
+import { MultiMap } from "../../kube/cache/multi-map.ts";
 import { isApiError } from "../../kube/errors.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../../kube/meta.ts";
 import { pointer } from "../../kube/patch.ts";
 import type { KubeClient } from "../../kube/rest.ts";
@@ -19,7 +19,7 @@ export class SliceWriter {
   readonly #caches: SliceCaches;
   readonly #left: KeepLeft;
   /** Keys of objects whose write had no answer, by the key of their pool. */
-  readonly #unsure = new Map<string, Set<ObjectKey>>();
+  readonly #unsure = new MultiMap<ObjectKey>();
 
   /** `left`: keeps the holds of a slice that is not sealed. */
   constructor(client: KubeClient, caches: SliceCaches, left: KeepLeft) {
@@ -30,9 +30,9 @@ export class SliceWriter {
 
   /** Reads the pool's slices whose write had no answer. */
   async settle(pool: string, signal: AbortSignal): Promise<void> {
-    for (const key of this.#unsure.get(pool) ?? []) {
+    for (const key of this.#unsure.get(pool)) {
       await this.#reread(key, signal);
-      this.#unsure.get(pool)?.delete(key);
+      this.#unsure.delete(pool, key);
     }
   }
 
@@ -78,14 +78,11 @@ export class SliceWriter {
   async #make(place: SlicePlace, key: ObjectKey, signal: AbortSignal): Promise<void> {
     const metadata = { namespace: place.namespace, name: sliceName(place), ...sliceMarks(place) };
     const spec = { range: `${place.block}`, allocations: {} };
-    try {
-      this.#put(await this.#client.create(ipPools, { metadata, spec }, { signal }));
-    } catch (error) {
-      if (!isApiError(error, "already-exists")) throw error;
-      const there = await this.#get(key, signal);
-      if (there === undefined) throw new StaleError(`The IPPool ${key} came and went: it is looked at again.`);
-      await this.#takeOver(there, place, signal);
-    }
+    const made = await unless(["already-exists"], this.#client.create(ipPools, { metadata, spec }, { signal }));
+    if (made !== undefined) return this.#put(made);
+    const there = await this.#get(key, signal);
+    if (there === undefined) throw new StaleError(`The IPPool ${key} came and went: it is looked at again.`);
+    await this.#takeOver(there, place, signal);
   }
 
   /** An object that whereabouts made becomes the slice; its entries stay, for the node to read. */
@@ -131,10 +128,8 @@ export class SliceWriter {
       await write();
     } catch (error) {
       // Whatever was not refused in so many words may have happened.
-      if (!isApiError(error, "forbidden", "invalid", "unreachable") && !(error instanceof StaleError)) {
-        const pool = `${place.namespace}/${place.pool}`;
-        this.#unsure.set(pool, (this.#unsure.get(pool) ?? new Set()).add(key));
-      }
+      if (!isApiError(error, "forbidden", "invalid", "unreachable") && !(error instanceof StaleError))
+        this.#unsure.add(`${place.namespace}/${place.pool}`, key);
       throw error;
     }
   }
@@ -158,7 +153,7 @@ export class SliceWriter {
   }
 
   #get(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
-    return lookUp(this.#client, ipPools, parseKey(key), { signal });
+    return this.#client.lookUp(ipPools, parseKey(key), { signal });
   }
 
   /** Only slices are kept. */

@@ -1,6 +1,6 @@
 // Where a network's pools are, and where they are to be.
 import { formatDomain } from "../../api/pools/domain.ts";
-import { type PoolNaming, poolNamings } from "../../api/pools/pool-name.ts";
+import type { PoolNaming } from "../../api/pools/pool-name.ts";
 import type { Network } from "./network.ts";
 
 export const destinations = ["named", "namespaced", "whereabouts"] as const;
@@ -25,15 +25,6 @@ export interface Goal {
   /** Pools that overlap and share a domain may go into different ones. */
   readonly allowSplit: boolean;
 }
-
-export const plainGoal: Omit<Goal, "to"> = {
-  naming: poolNamings[0],
-  names: new Map(),
-  keepNames: false,
-  pools: new Map(),
-  only: new Set(),
-  allowSplit: false,
-};
 
 export interface Placement {
   /** Of the pools and of the records of addresses. */

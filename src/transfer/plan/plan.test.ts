@@ -6,10 +6,11 @@ import { readAllocations } from "../../api/pools/allocations.ts";
 import { keyOf, type AnyObject } from "../../kube/meta.ts";
 import { parseAddress } from "../../net/address.ts";
 import { readRecord } from "../record/record-object.ts";
-import { destinations, type Goal, plainGoal } from "./goal.ts";
+import { destinations, type Goal } from "./goal.ts";
 import { isEmpty, makePlan, type Plan } from "./plan.ts";
 import { phasesBack, phasesOf, type Phase } from "./step.ts";
 import { type Survey, surveyOf } from "./survey.ts";
+import { plainGoal } from "./testing/goal.ts";
 
 const system = "kube-system";
 type Entries = Record<string, string>;

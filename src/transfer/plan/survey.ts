@@ -6,10 +6,20 @@ import { ObjectError } from "../../api/error.ts";
 import { type HoldObject, holdKind } from "../../api/holds/hold.ts";
 import { type Reservation, reservationKind } from "../../api/holds/reservation.ts";
 import { type Kind, type KindObject, parseObject } from "../../api/kind.ts";
-import { describeObject, type ReadMetadata } from "../../api/metadata.ts";
+import { type ReadMetadata, describeObject } from "../../api/metadata.ts";
 import { type IPPool, ipPoolKind } from "../../api/pools/ip-pool.ts";
 import { type NodeSlicePool, nodeSlicePoolKind } from "../../api/slices/node-slice-pool.ts";
-import type { NetworkAttachmentDefinition } from "../../cluster/resources.ts";
+import { poolNamespaceOf } from "../../cluster/coexistence-word.ts";
+import {
+  type NetworkAttachmentDefinition,
+  holds,
+  ipPools,
+  networkAttachmentDefinitions,
+  nodeSlicePools,
+  reservations,
+} from "../../cluster/resources.ts";
+import { fetchState } from "../../cluster/state.ts";
+import type { KubeClient } from "../../kube/rest.ts";
 import { attempt } from "../../net/coded-error.ts";
 
 export interface Survey {
@@ -54,4 +64,18 @@ export function surveyOf(raw: RawSurvey): Survey {
 /** Kind and `namespace/name`: tells any two objects of a survey from each other, and names one in a sentence. */
 export function objectId({ kind, metadata }: { readonly kind: string; readonly metadata: ReadMetadata }): string {
   return describeObject(kind, metadata);
+}
+
+/** A kind that the server does not have is a kind of which there is nothing. */
+export async function readSurvey(client: KubeClient, systemNamespace: string, signal: AbortSignal): Promise<Survey> {
+  // One after the other: a page of a thousand pools is large, and nothing here is in a hurry.
+  const state = await fetchState(client, { namespace: systemNamespace, signal });
+  return surveyOf({
+    systemNamespace: poolNamespaceOf(state, systemNamespace),
+    pools: await client.listAll(ipPools, { signal }),
+    reservations: await client.listAll(reservations, { signal }),
+    holds: await client.listAll(holds, { signal }),
+    definitions: await client.listAll(networkAttachmentDefinitions, { signal }),
+    slices: await client.listAll(nodeSlicePools, { signal }),
+  });
 }

@@ -1,17 +1,13 @@
 // The pause that our daemons heed: `paused` in the ConfigMap holdfast-state. Only the migration that set it ends it.
-import { fetchState, readState, saveState, stateName } from "../../cluster/state.ts";
+import { type ClusterAccess, fetchState, readState, saveState, stateName } from "../../cluster/state.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import { TransferError } from "../error.ts";
 
-export interface FenceOptions {
-  readonly client: KubeClient;
+export interface FenceOptions extends ClusterAccess {
   readonly clock: Clock;
-  readonly systemNamespace: string;
   /** The migration's. */
   readonly id: string;
-  readonly signal: AbortSignal;
 }
 
 type PauseOptions = Omit<FenceOptions, "clock">;

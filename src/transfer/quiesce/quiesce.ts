@@ -8,7 +8,6 @@ import { sleep } from "../../kube/clock.ts";
 import { keyOf, type KubeObject } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { TransferError } from "../error.ts";
-import { everything } from "../plan/read-survey.ts";
 import { dropLeases, type HeldLeases, holdLeases, type LeasesOptions } from "./fence-leases.ts";
 import { type FenceOptions, pause, pauseOwner, unpause } from "./fence-pause.ts";
 import { lowerPolicy, raisePolicy } from "./fence-policy.ts";
@@ -93,7 +92,7 @@ async function settle({ client, clock, signal }: FenceOptions, quietMs: number):
   for (let round = 0; round < roundsMax; round++) {
     if (!(await sleep(clock, quietMs, signal))) signal.throwIfAborted();
     const now = await versions(client, signal);
-    last = differences(before, now);
+    last = [...new Set([...before.keys(), ...now.keys()])].filter((key) => before.get(key) !== now.get(key));
     if (last.length === 0) return;
     before = now;
   }
@@ -103,18 +102,12 @@ async function settle({ client, clock, signal }: FenceOptions, quietMs: number):
 }
 
 /** Key: kind and namespace/name. Value: its version. */
-type Versions = ReadonlyMap<string, string>;
-
-async function versions(client: KubeClient, signal: AbortSignal): Promise<Versions> {
+async function versions(client: KubeClient, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
   const all = [
-    ...(await everything(client, ipPools, signal)),
-    ...(await everything(client, reservations, signal)),
-    ...(await everything(client, holds, signal)),
+    ...(await client.listAll(ipPools, { signal })),
+    ...(await client.listAll(reservations, { signal })),
+    ...(await client.listAll(holds, { signal })),
   ];
   const versionOf = ({ metadata }: KubeObject) => `${metadata.uid}@${metadata.resourceVersion}`;
   return new Map(all.map((object) => [`${object.kind} ${keyOf(object)}`, versionOf(object)]));
-}
-
-function differences(a: Versions, b: Versions): string[] {
-  return [...new Set([...a.keys(), ...b.keys()])].filter((key) => a.get(key) !== b.get(key));
 }

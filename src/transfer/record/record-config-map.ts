@@ -3,7 +3,6 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 
 import { type ConfigMap, configMaps } from "../../cluster/resources.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import { picked } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { TransferError } from "../error.ts";
@@ -16,7 +15,7 @@ const mostParts = 64;
 
 export function configMapStore(client: KubeClient, namespace: string, name: string): RecordStore {
   const place = `ConfigMap ${namespace}/${name}`;
-  const read = (each: string, signal: AbortSignal) => lookUp(client, configMaps, { namespace, name: each }, { signal });
+  const read = (each: string, signal: AbortSignal) => client.lookUp(configMaps, { namespace, name: each }, { signal });
   const write = async (object: ConfigMap, signal: AbortSignal): Promise<void> => {
     const there = await read(object.metadata.name!, signal);
     const metadata = { ...object.metadata, ...picked(there?.metadata, "resourceVersion") };

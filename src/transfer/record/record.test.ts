@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { plainGoal } from "../plan/goal.ts";
+import { plainGoal } from "../plan/testing/goal.ts";
 import { decodeRecord, encodeRecord, goalOf, type MigrationRecord, plainOf } from "./record.ts";
 
 const goal = {

@@ -5,10 +5,10 @@ import { domainOfPool } from "../../api/pools/domain.ts";
 import { markedDomain, settledDomain } from "../../api/pools/pool-domain.ts";
 import { ensurePool, poolObject } from "../../cluster/pool-object.ts";
 import { pods } from "../../cluster/resources.ts";
+import type { ClusterAccess } from "../../cluster/state.ts";
 import type { Owner } from "../../ipam/owner.ts";
-import { keyOf, type AnyObject } from "../../kube/meta.ts";
+import { type AnyObject, keyOf } from "../../kube/meta.ts";
 import { defineResource } from "../../kube/resource.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import { adoptPool } from "../../ledger/adoption/adoption.ts";
 import { detectUpstream } from "../../ledger/coexistence/upstream.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
@@ -16,18 +16,15 @@ import { ReservationLedger } from "../../ledger/reservation/reservation-ledger.t
 import { TransferError } from "../error.ts";
 import { matchPools } from "../plan/match.ts";
 import { type Network, networksOf } from "../plan/network.ts";
-import { everything, readSurvey } from "../plan/read-survey.ts";
-import { objectId, type Survey } from "../plan/survey.ts";
+import { type Survey, objectId, readSurvey } from "../plan/survey.ts";
 import { compare } from "./compare.ts";
 import { type Foreign, type ForeignAllocation, type LiveAddress, liveAddresses } from "./foreign.ts";
 import { type HostLocalFile, readHostLocal } from "./host-local.ts";
 import { readSpiderpool } from "./spiderpool.ts";
 import { type Destined, holdKey, planTakeover } from "./takeover.ts";
 
-export interface ImportOptions {
-  readonly client: KubeClient;
+export interface ImportOptions extends ClusterAccess {
   readonly source: "whereabouts" | "host-local" | "spiderpool";
-  readonly systemNamespace: string;
   readonly mode: "write" | "dry-run" | "compare";
   /** host-local's folder, and what is in it. */
   readonly folder?: string;
@@ -37,7 +34,6 @@ export interface ImportOptions {
   /** Whose daemon the records belong to. */
   readonly node?: string;
   readonly now: () => number;
-  readonly signal: AbortSignal;
 }
 
 export interface ImportReport {
@@ -50,7 +46,7 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
   const { client, source, mode, signal } = options;
   const survey = await readSurvey(client, options.systemNamespace, signal);
   const networks = askedNetworks(survey, options.definition);
-  const live = liveAddresses(await everything(client, pods, signal));
+  const live = liveAddresses(await client.listAll(pods, { signal }));
   const known = { ...options, survey, networks };
   const foreign = await foreignOf(known, live);
   if (mode === "compare") {
@@ -83,7 +79,7 @@ async function foreignOf(known: Known, live: readonly LiveAddress[]): Promise<Fo
     case "spiderpool": {
       const list = (kind: string, namespaced: boolean) => {
         const named = { group: "spiderpool.spidernet.io", version: "v2beta1", plural: `${kind.toLowerCase()}s`, kind };
-        return everything(client, defineResource<AnyObject>({ ...named, namespaced }), signal);
+        return client.listAll(defineResource<AnyObject>({ ...named, namespaced }), { signal });
       };
       const pools = await list("SpiderIPPool", false);
       const endpoints = await list("SpiderEndpoint", true);

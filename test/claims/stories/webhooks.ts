@@ -1,9 +1,6 @@
 // The webhooks of a controller, in front of a story's server, until the story is over.
-import {
-  mutatingConfiguration,
-  validatingConfiguration,
-  webhookServiceName,
-} from "../../../src/claims/webhook/configuration.ts";
+import { mutatingConfiguration, validatingConfiguration } from "../../../src/claims/webhook/configuration.ts";
+import { webhookServiceName } from "../../../src/cluster/webhooks.ts";
 import { assembleController } from "../../../src/controller/controller.ts";
 import { webhookConfigurations } from "../../../src/kube/admission/webhook-configuration.ts";
 import { realClock } from "../../../src/kube/clock.ts";

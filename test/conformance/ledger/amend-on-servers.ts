@@ -4,9 +4,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Hold, HoldUser } from "../../../src/ipam/ledger.ts";
 import { type ClaimOwner, ownerKey } from "../../../src/ipam/owner.ts";
 import type { HeldObject } from "../../../src/ledger/reservation/list-holds.ts";
-import { recordsOf } from "../../../src/ledger/reservation/records.ts";
+import { readObject, recordsOf } from "../../../src/ledger/reservation/records.ts";
 import type { ReservationLedger } from "../../../src/ledger/reservation/reservation-ledger.ts";
-import { readObject } from "../../../src/ledger/reservation/search.ts";
 import { parseAddress } from "../../../src/net/address.ts";
 import type { ApiHarness } from "./api-harness.ts";
 

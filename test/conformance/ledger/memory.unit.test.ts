@@ -1,4 +1,4 @@
-import { type LedgerFault, MemoryLedger, MemoryStore } from "../../../src/ipam/memory-ledger.ts";
+import { type LedgerFault, MemoryLedger, MemoryStore } from "../../../src/ipam/testing/memory-ledger.ts";
 import { amendConformance } from "./amend.ts";
 import { ledgerConformance, type LedgerHarness } from "./suite.ts";
 

@@ -5,10 +5,10 @@ import { acquire, type Acquired } from "../../../src/ipam/acquire.ts";
 import { type Hold, type HoldNote, type Ledger, LedgerError } from "../../../src/ipam/ledger.ts";
 import { formerKey, type Owner, ownerKey, type PodOwner } from "../../../src/ipam/owner.ts";
 import { Pool } from "../../../src/ipam/pool.ts";
-import { release as giveBack } from "../../../src/ipam/release.ts";
 import type { Refusal, Strategy } from "../../../src/ipam/request.ts";
 import { parseAddress } from "../../../src/net/address.ts";
 import { parseCidr } from "../../../src/net/prefix.ts";
+import { giveBack } from "./give-back.ts";
 
 export interface LedgerHarness<L extends Ledger = Ledger> {
   /** Three domains of the ledger. */

@@ -14,7 +14,7 @@ import { keyOf } from "../../../kube/meta.ts";
 import type { ListedHold } from "../../../ledger/reservation/list-holds.ts";
 import { parseAddress } from "../../../net/address.ts";
 import type { Instance, Machine } from "../../leader/caches.ts";
-import { type ClaimsSnapshot, SnapshotIndex } from "../snapshot.ts";
+import { type ClaimsSnapshot, snapshotIndex, type SnapshotIndex } from "../snapshot.ts";
 
 export const nowMs = Date.parse("2026-11-15T12:00:00Z");
 
@@ -162,5 +162,5 @@ function snapshot({ machines = [], instances = [], pods = [], ...rest }: ScenePa
 }
 
 export function scene(parts: SceneParts = {}): SnapshotIndex {
-  return new SnapshotIndex(snapshot(parts));
+  return snapshotIndex(snapshot(parts));
 }

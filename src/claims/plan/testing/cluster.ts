@@ -4,7 +4,7 @@ import type { Standing } from "../../../cluster/fencing.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import type { Persistence } from "../../../cni/config/persistence.ts";
 import type { Hold } from "../../../ipam/ledger.ts";
-import { MemoryLedger, MemoryStore } from "../../../ipam/memory-ledger.ts";
+import { MemoryLedger, MemoryStore } from "../../../ipam/testing/memory-ledger.ts";
 import { type ModelPod, type ModelVm, type ModelVmi, Shelf, withMetadata, without } from "./objects.ts";
 
 export const namespace = "t";

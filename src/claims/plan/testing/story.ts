@@ -10,9 +10,11 @@ import {
 } from "../../../api/claims/claim-marks.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
 import { parseAddress } from "../../../net/address.ts";
+import { attachedPods, looseTarget } from "../attachment.ts";
 import type { FamilyFacts } from "../facts.ts";
+import { familyOf } from "../family.ts";
 import { planFamily } from "../plan.ts";
-import { type ClaimState, stateOf } from "../state.ts";
+import { type ClaimState, isOnItsNetwork, stateOfClaim } from "../state.ts";
 import type { ClaimStep } from "../steps.ts";
 import { ModelCluster, namespace } from "./cluster.ts";
 import { add } from "./daemon.ts";
@@ -213,4 +215,17 @@ async function finished(task: AsyncGenerator<undefined, boolean>): Promise<boole
     const { done, value } = await task.next();
     if (done === true) return value;
   }
+}
+
+/** Of a NIC of the VM, or of the VMI without one, that is there now. */
+function stateOf(facts: FamilyFacts, nic: string): ClaimState {
+  const family = familyOf(facts);
+  const mine = family.lives[0];
+  const own = family.claims.filter((each) => each.kind === "owned" && each.life === mine && each.nic === nic);
+  const view = own.find((each) => isOnItsNetwork(each, family)) ?? own[0];
+  if (mine !== undefined && view !== undefined) return stateOfClaim(facts, view.uid);
+  const plain = claimName(facts.name, nic);
+  if (family.claims.some(({ name }) => name === plain)) return "FOREIGN";
+  const isHeld = family.loose.some((each) => each.nic === nic && attachedPods(looseTarget(each), family).length > 0);
+  return isHeld ? "TERM" : "NONE";
 }

@@ -4,11 +4,9 @@ import { isPodOf } from "../../../api/holds/pod-uid.ts";
 import { ipamClaims, type Pod, pods } from "../../../cluster/resources.ts";
 import type { Attachment } from "../../../cni/attachments.ts";
 import type { Hold } from "../../../ipam/ledger.ts";
-import { lookUp } from "../../../kube/look-up.ts";
 import type { DeepReadonly } from "../../../kube/meta.ts";
 import type { KubeClient } from "../../../kube/rest.ts";
-import { readRecord, recordsOf } from "../../../ledger/reservation/records.ts";
-import { readObject } from "../../../ledger/reservation/search.ts";
+import { readObject, readRecord, recordsOf } from "../../../ledger/reservation/records.ts";
 import { parseAddress } from "../../../net/address.ts";
 import type { HoldPlace, ObjectName } from "../../holds/sandboxes.ts";
 
@@ -22,13 +20,13 @@ export interface FenceFacts {
 /** The claim of this UID is gone, as the API server says now. */
 export async function isClaimGone(client: KubeClient, claim: ObjectName, signal: AbortSignal): Promise<boolean> {
   const { namespace, name, uid } = claim;
-  return (await lookUp(client, ipamClaims, { namespace, name }, { signal }))?.metadata.uid !== uid;
+  return (await client.lookUp(ipamClaims, { namespace, name }, { signal }))?.metadata.uid !== uid;
 }
 
 export function serverFacts(client: KubeClient): FenceFacts {
   return {
     async pod({ namespace, name, uid }, signal) {
-      const found = await lookUp(client, pods, { namespace, name }, { signal });
+      const found = await client.lookUp(pods, { namespace, name }, { signal });
       return found === undefined ? "gone" : podState(found, uid);
     },
     async hold({ namespace, domain, address: text }, signal) {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import type { Hold } from "../../../ipam/ledger.ts";
-import { ManualClock } from "../../../kube/manual-clock.ts";
+import { ManualClock } from "../../../kube/testing/manual-clock.ts";
 import { makeLog } from "../../../log/log.ts";
 import { parseAddress } from "../../../net/address.ts";
 import { type ObjectName, type Sandbox, Sandboxes } from "../../holds/sandboxes.ts";

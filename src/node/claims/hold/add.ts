@@ -13,9 +13,9 @@ import type { CniResult } from "../../../cni/result.ts";
 import { type Address, equal } from "../../../net/address.ts";
 import { contains } from "../../../net/prefix.ts";
 import type { Addition } from "../../add/add.ts";
-import { UncertainTake } from "../../add/address-source.ts";
 import { takeProbed } from "../../add/duplicate-probe.ts";
 import type { Share } from "../../add/shares.ts";
+import { UncertainTake } from "../../add/take.ts";
 import type { DaemonContext } from "../../context.ts";
 import { type Sandbox, sandboxHold } from "../../holds/sandboxes.ts";
 import { later } from "../../request/failure.ts";
@@ -127,7 +127,10 @@ function likelyUser({ claim, user }: ClaimUse, signal: AbortSignal) {
 
 async function takeMissing(addition: Addition, use: ClaimUse, missing: readonly Share[], settled: Settled[]) {
   const { parts, signal } = addition;
-  assertLasting(use);
+  if (use.identity === undefined && use.claim.metadata.deletionTimestamp !== undefined) {
+    const what = `${claimText(use)} is being deleted and has no address for a new pod: make it anew when it is gone.`;
+    throw new ClaimRefusal(allocationReasons.inUse, what);
+  }
   const { namespace } = use.owner;
   const limit = await parts.quota.limitOf(namespace, signal);
   if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, missing.length, signal);
@@ -221,12 +224,6 @@ function assertInRange({ loaded, asking }: Addition, use: ClaimUse): void {
     `${strays.join(" and ")} of ${claimText(use)} is not in ${networks}, which is all that the network ${loaded.config.name} has now: widen it again, ` +
       "or unplug the VM's interface and plug it in again: it gets another address then.",
   );
-}
-
-function assertLasting(use: ClaimUse): void {
-  if (use.identity !== undefined || use.claim.metadata.deletionTimestamp === undefined) return;
-  const what = `${claimText(use)} is being deleted and has no address for a new pod: make it anew when it is gone.`;
-  throw new ClaimRefusal(allocationReasons.inUse, what);
 }
 
 function resultOf({ loaded, asking }: Addition, settled: readonly Settled[]): CniResult {

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { continuesAnnotation } from "../../../api/claims/claim-marks.ts";
 import { type HoldUser, LedgerError } from "../../../ipam/ledger.ts";
-import { type LedgerFault, MemoryLedger, MemoryStore } from "../../../ipam/memory-ledger.ts";
 import type { ClaimOwner } from "../../../ipam/owner.ts";
+import { type LedgerFault, MemoryLedger, MemoryStore } from "../../../ipam/testing/memory-ledger.ts";
 import { parseAddress } from "../../../net/address.ts";
 import { parseCidr } from "../../../net/prefix.ts";
 import type { Share } from "../../add/shares.ts";

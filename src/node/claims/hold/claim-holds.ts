@@ -239,7 +239,10 @@ export async function assertMacFree({ ledger, domain, share, ...options }: MacQu
   const { mac } = use;
   if (mac === undefined) return;
   const alike = await ledger.find(domain, ownerKey(share.owner), { mac, ...options });
-  const rival = alike.find((each) => contains(share.definition.prefix, each.address) && isRival(each, use));
+  // Claims of the same NIC, one after the other, are no rivals.
+  const isSameNic = ({ note }: Hold) => use.identity !== undefined && note?.identity === use.identity;
+  const others = alike.filter((each) => each.owner.uid !== use.owner.uid && !isSameNic(each));
+  const rival = others.find(({ address }) => contains(share.definition.prefix, address));
   if (rival === undefined) return;
   const { namespace, name } = rival.owner;
   throw new ClaimRefusal(
@@ -247,9 +250,4 @@ export async function assertMacFree({ ledger, domain, share, ...options }: MacQu
     `the MAC ${mac} is that of IPAMClaim ${namespace}/${name}, which has ${rival.address} of the same network: give one of the two VMs another, ` +
       "or delete the one that is not needed.",
   );
-}
-
-/** Claims of the same NIC, one after the other, are no rivals. */
-function isRival({ owner, note }: Hold, use: ClaimUse): boolean {
-  return owner.uid !== use.owner.uid && (use.identity === undefined || note?.identity !== use.identity);
 }

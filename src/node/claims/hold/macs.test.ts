@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { HoldNote } from "../../../ipam/ledger.ts";
-import { MemoryLedger, MemoryStore } from "../../../ipam/memory-ledger.ts";
+import { MemoryLedger, MemoryStore } from "../../../ipam/testing/memory-ledger.ts";
 import { parseAddress } from "../../../net/address.ts";
 import { parseCidr } from "../../../net/prefix.ts";
 import { ClaimRefusal, type ClaimUse } from "../resolve/claim-binding.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Pod } from "../../../cluster/resources.ts";
 import { ApiError } from "../../../kube/errors.ts";
-import type { KubeClient } from "../../../kube/rest.ts";
+import { playedClient } from "../../../kube/testing/played-client.ts";
 import { hasRoom, type LiveUser, userReader } from "./users.ts";
 
 const { signal } = new AbortController();
@@ -36,7 +36,7 @@ describe("who lives", () => {
     renamed: { metadata: { uid: "of-a-later-life" } },
   };
   let reads: string[] = [];
-  const client = {
+  const client = playedClient({
     get: async (_: unknown, { name }: { name: string }) => {
       reads.push(name);
       if (name === "away") throw new ApiError("unreachable", "nobody answers");
@@ -44,7 +44,7 @@ describe("who lives", () => {
       if (pod === undefined) throw new ApiError("not-found", "no such pod");
       return pod;
     },
-  } as unknown as KubeClient;
+  });
 
   it("is asked of the server: not those that are gone, ended, or of an earlier life; those that nobody can ask for count", async () => {
     const users = [
@@ -87,7 +87,7 @@ describe("who lives", () => {
     ["could not be read", async () => Promise.reject(new ApiError("unreachable", "nobody answers"))],
   ])("a likely one that %s is read again when it is listed: it may have come since", async (_, first) => {
     const answers = [first, async () => ({ metadata: { uid: "now" } })];
-    const server = { get: async () => answers.shift()!() } as unknown as KubeClient;
+    const server = playedClient({ get: async () => answers.shift()!() });
     const read = userReader(server)("ns", { name: "web", signal });
     expect(await read([user("now", "web")], signal)).toHaveLength(1);
     expect(answers).toEqual([]);

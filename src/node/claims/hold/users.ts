@@ -1,9 +1,8 @@
 // Who is at an address of a claim: counted from the pods themselves, as the API server has them now. A dead node sends
 // no DEL, and the list on the hold is of all pods that ever came and have not been seen to end.
 import { launchedBy } from "../../../api/claims/launcher-pod.ts";
-import { type Pod, pods } from "../../../cluster/resources.ts";
+import { pods } from "../../../cluster/resources.ts";
 import type { HoldUser } from "../../../ipam/ledger.ts";
-import { lookUp } from "../../../kube/look-up.ts";
 import type { KubeClient } from "../../../kube/rest.ts";
 import { hasEnded } from "../fence/fence-facts.ts";
 import type { ClaimUse } from "../resolve/claim-binding.ts";
@@ -39,7 +38,7 @@ const readsAtOnce = 8;
  */
 export function userReader(client: KubeClient) {
   return (namespace: string, likely?: { readonly name: string; readonly signal: AbortSignal }): Count => {
-    const podNamed = (name: string, signal: AbortSignal) => lookUp(client, pods, { namespace, name }, { signal });
+    const podNamed = (name: string, signal: AbortSignal) => client.lookUp(pods, { namespace, name }, { signal });
     const known = new Map<string, Promise<LiveUser | undefined>>();
     const early = likely && podNamed(likely.name, likely.signal).catch(() => undefined);
     const read = async (user: HoldUser, signal: AbortSignal) => {
@@ -47,7 +46,9 @@ export function userReader(client: KubeClient) {
       if (user.uid === "" || user.name === "") return { user, vmiUid: undefined };
       const guess = likely?.name === user.name ? await early : undefined;
       const pod = guess?.metadata.uid === user.uid ? guess : await podNamed(user.name, signal);
-      return pod?.metadata.uid === user.uid ? livingOf(user, pod) : undefined;
+      // One that is over stays so.
+      const isLive = pod?.metadata.uid === user.uid && !hasEnded(pod);
+      return isLive ? { user, vmiUid: launchedBy(pod.metadata)?.uid || undefined } : undefined;
     };
     return async (users, signal) => {
       if (users.length > usersMax) return users.map((user) => ({ user, vmiUid: undefined }));
@@ -63,9 +64,4 @@ export function userReader(client: KubeClient) {
       return live;
     };
   };
-}
-
-/** From the pod itself. Undefined: it is over, and stays so. */
-function livingOf(user: HoldUser, pod: Pod): LiveUser | undefined {
-  return hasEnded(pod) ? undefined : { user, vmiUid: launchedBy(pod.metadata)?.uid || undefined };
 }

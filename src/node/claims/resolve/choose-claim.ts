@@ -31,7 +31,9 @@ export type ClaimsRead = ReadonlyMap<string, StoredClaim | undefined>;
 
 export function judgeClaims(seeker: Seeker, read: ClaimsRead): ClaimChoice {
   const { reference, vmi, nic } = seeker;
-  const own = vmi === undefined || nic === undefined ? [] : ownNames(vmi, nic, seeker.network);
+  const vm = vmi?.metadata.name ?? "";
+  const isOfVm = vmi !== undefined && nic !== undefined;
+  const own = isOfVm ? [claimName(vm, nic), swappedClaimName(vm, nic, seeker.network)] : [];
   if (reference === undefined || own.includes(reference)) return judgeOwn(seeker, own, read);
   if (!read.has(reference)) return { kind: "read", name: reference };
   const claim = read.get(reference);
@@ -61,11 +63,6 @@ function judgeOwn(seeker: Seeker, own: readonly string[], read: ClaimsRead): Cla
     }
   }
   return { kind: "refuse", why: `${claimText(seeker, own.at(-1) ?? "")} cannot be used by ${podText(seeker)}.` };
-}
-
-function ownNames({ metadata }: VirtualMachineInstance, nic: string, network: string): readonly string[] {
-  const vm = metadata.name ?? "";
-  return [claimName(vm, nic), swappedClaimName(vm, nic, network)];
 }
 
 type Standing = "fits" | "foreign" | "nic" | "network";

@@ -8,6 +8,7 @@ import type { HoldUser } from "../../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../../ipam/owner.ts";
 import type { RefusalCode } from "../../../ipam/request.ts";
 import { type Address, parseAddress } from "../../../net/address.ts";
+import { orNone } from "../../../net/or-none.ts";
 
 export interface ClaimUse {
   readonly claim: StoredClaim;
@@ -54,13 +55,8 @@ const sixBytes = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/;
 
 /** The addresses of the status, without their lengths. Unreadable ones are passed over: the status is information. */
 export function statusAddresses({ status }: StoredClaim): Address[] {
-  return (status?.ips ?? []).flatMap((text) => {
-    try {
-      return [parseAddress(text.split("/")[0] ?? "", { unmap: true })];
-    } catch {
-      return [];
-    }
-  });
+  const read = (text: string) => orNone(() => parseAddress(text.split("/")[0] ?? "", { unmap: true }));
+  return (status?.ips ?? []).flatMap((text) => read(text) ?? []);
 }
 
 export function claimText({ owner }: Pick<ClaimUse, "owner">): string {
@@ -83,7 +79,6 @@ export class ClaimRefusal extends CniError {
 /** Key: the code of the decision. */
 const reasons: Readonly<Partial<Record<RefusalCode, AllocationReason>>> = {
   exhausted: allocationReasons.exhausted,
-  "too-small": allocationReasons.exhausted,
   "held-by-another": allocationReasons.addressConflict,
   "cooling-down": allocationReasons.addressConflict,
   reserved: allocationReasons.addressConflict,

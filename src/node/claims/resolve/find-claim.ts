@@ -11,7 +11,6 @@ import { ipamClaims, type StoredClaim, virtualMachineInstances, virtualMachines 
 import { CniError, errorCodes } from "../../../cni/error.ts";
 import { Recent } from "../../../kube/cache/recent.ts";
 import { deadline, sleep } from "../../../kube/clock.ts";
-import { lookUp } from "../../../kube/look-up.ts";
 import type { KubeObject } from "../../../kube/meta.ts";
 import type { Resource } from "../../../kube/resource.ts";
 import type { DaemonOptions } from "../../context.ts";
@@ -56,7 +55,7 @@ export function claimSearch({ client, clock, node, state, waitMs = defaultWaitMs
   const nics = new Recent<string>(nicsMax);
 
   const read = <T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal) =>
-    lookUp(client, resource, { namespace, name }, { signal });
+    client.lookUp(resource, { namespace, name }, { signal });
 
   const guess = ({ launched, interfaceName }: ClaimWish): string | undefined => {
     const nic = nics.get(interfaceName);
@@ -157,7 +156,8 @@ export function claimSearch({ client, clock, node, state, waitMs = defaultWaitMs
         const choice = sight && (await judge(sight, limit.signal));
         if (sight === undefined || choice === undefined) return undefined;
         const { seeker } = sight;
-        if (choice.kind === "refuse") throw refused(choice);
+        if (choice.kind === "refuse" && choice.claim === undefined) throw new CniError(errorCodes.refused, choice.why);
+        if (choice.kind === "refuse") throw new ClaimRefusal(allocationReasons.inUse, choice.why, choice.claim);
         if (choice.kind === "use")
           return mayUse(wish, seeker, choice.claim) ? use(wish, seeker, choice.claim) : undefined;
         if (why === "" && !(await isExpected(wish, seeker, limit.signal))) return undefined;
@@ -181,10 +181,4 @@ function siblingsOf({ status }: VirtualMachineInstance, own: string): readonly S
     .map(([uid, node]) => ({ uid, node }))
     .toSorted((a, b) => Number(b.node === nodeName) - Number(a.node === nodeName))
     .slice(0, siblingsMax);
-}
-
-function refused({ why, claim }: { readonly why: string; readonly claim?: StoredClaim }): CniError {
-  return claim === undefined
-    ? new CniError(errorCodes.refused, why)
-    : new ClaimRefusal(allocationReasons.inUse, why, claim);
 }

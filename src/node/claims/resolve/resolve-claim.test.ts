@@ -31,7 +31,7 @@ interface World {
 function partsOf({ fresh, failure, isWhole = false }: World) {
   const seen: { queries: PodQuery[]; wishes: ClaimWish[]; events: string[] } = { queries: [], wishes: [], events: [] };
   const parts = {
-    pods: { find: async (query: PodQuery) => (seen.queries.push(query), fresh) },
+    findPod: async (query: PodQuery) => (seen.queries.push(query), fresh),
     claims: {
       find: async (wish: ClaimWish) => {
         seen.wishes.push(wish);
@@ -39,7 +39,7 @@ function partsOf({ fresh, failure, isWhole = false }: World) {
         return undefined;
       },
     },
-    assertKnown: async () => {},
+    readiness: { assertKnown: async () => {} },
     sliced: { isWhole: () => isWhole },
     tell: (_: unknown, _type: string, reason: string) => void seen.events.push(reason),
     log: silent,

@@ -22,13 +22,13 @@ export async function claimOf(
   // The informer may not have a NIC yet that was plugged into a running pod a moment ago.
   if (pod !== undefined && persistence.isAllowed && wish?.selection === undefined) {
     const query = { namespace: pod.namespace, name: pod.name, uid: args.podUid, isFresh: true };
-    pod = (await parts.pods.find(query, signal)) ?? pod;
+    pod = (await parts.findPod(query, signal)) ?? pod;
     wish = wishOf(pod, interfaceName, persistence);
   }
   if (wish === undefined) return { pod, claim: undefined };
   try {
     // The leader says whether claims are made at all.
-    await parts.assertKnown(signal);
+    await parts.readiness.assertKnown(signal);
     return { pod, claim: await parts.claims.find(wish, { signal, mayWait }) };
   } catch (error) {
     signal.throwIfAborted();

@@ -16,9 +16,9 @@ import { sliceMarks } from "../../../cluster/slice-object.ts";
 import type { SlicedRange } from "../../../cluster/sliced-ranges.ts";
 import { type Hold, LedgerError } from "../../../ipam/ledger.ts";
 import { isApiError, isNamespaceEnding } from "../../../kube/errors.ts";
-import { lookUp } from "../../../kube/look-up.ts";
 import { parseKey } from "../../../kube/meta.ts";
 import type { KubeClient } from "../../../kube/rest.ts";
+import { unless } from "../../../kube/unless.ts";
 import type { JournalGrant } from "../../../ledger/journal/grant.ts";
 import { type Address, equal, parseAddress } from "../../../net/address.ts";
 import { formatInterval, includes } from "../../../net/interval.ts";
@@ -39,7 +39,7 @@ export async function readSlicePool(client: KubeClient, { domain }: JournalGrant
   const parts = parseDomain(domain);
   if (parts.scope === "network") return undefined;
   const { namespace, name } = parts;
-  const object = await lookUp(client, nodeSlicePools, { namespace, name }, call);
+  const object = await client.lookUp(nodeSlicePools, { namespace, name }, call);
   return object && parseObject(nodeSlicePoolKind, object);
 }
 
@@ -76,7 +76,7 @@ export async function sliceHolder(
   );
   const isWanted = (block: Prefix) => contains(block, address);
   for (const range of cut) {
-    const pool = await lookUp(client, nodeSlicePools, { namespace, name: range.pool }, { signal });
+    const pool = await client.lookUp(nodeSlicePools, { namespace, name: range.pool }, { signal });
     for await (const slice of slicesOf(client, pool, range, { isWanted, signal })) {
       const found = holdsIn(slice).find((hold) => equal(hold.address, address));
       if (found !== undefined) return found;
@@ -106,19 +106,13 @@ export async function makeAgain(
   }
   if (!(await isStillOurs())) return false;
   const { resourceVersion } = made.metadata;
-  const body = { metadata: { resourceVersion, annotations: { [grantAnnotation]: grantText(grant) } } };
-  try {
-    await client.patch(ipPools, parseKey(grant.key), { type: "merge", body }, call);
-  } catch (error) {
-    // The controller was faster, and granted it anew or removed it: the next look sees which.
-    if (!isApiError(error, "conflict", "not-found")) throw error;
-  }
+  const { generation, serial, phase, gives } = grant;
+  const without = [...grant.without, ...(gives === undefined ? [] : [gives.block])].map(String);
+  const text = writeGrant({ generation, serial, phase, without, taken: grant.taken.map(formatInterval) });
+  const body = { metadata: { resourceVersion, annotations: { [grantAnnotation]: text } } };
+  // Else the controller was faster, and granted it anew or removed it: the next look sees which.
+  await unless(["conflict", "not-found"], client.patch(ipPools, parseKey(grant.key), { type: "merge", body }, call));
   return true;
-}
-
-function grantText({ generation, serial, phase, without, gives, taken }: JournalGrant): string {
-  const given = [...without, ...(gives === undefined ? [] : [gives.block])].map(String);
-  return writeGrant({ generation, serial, phase, without: given, taken: taken.map(formatInterval) });
 }
 
 function objectOf(node: string, { key, domain, network, range, slice: block }: JournalGrant): StoredPool {

@@ -11,6 +11,7 @@ import { readSlice, type SliceObject as ReadSlice } from "../../../cluster/slice
 import type { Domain, Hold } from "../../../ipam/ledger.ts";
 import { keyOf, parseKey } from "../../../kube/meta.ts";
 import { type Interval, parseBlock } from "../../../net/interval.ts";
+import { orNone } from "../../../net/or-none.ts";
 import { containsPrefix, parsePrefix, type Prefix } from "../../../net/prefix.ts";
 import type { SliceReconcilerOptions } from "../reconciler.ts";
 
@@ -102,12 +103,10 @@ export function holdsIn({ domain, contents }: SliceObject): Hold[] {
 }
 
 function withBlocks(grant: SliceGrant, slice: Prefix): ReadGrant | undefined {
-  try {
+  // A value that does not parse was written by a hand.
+  return orNone(() => {
     const without = grant.without.map((text) => parsePrefix(text));
     const taken = grant.taken.map((text) => parseBlock(text));
     return without.every((each) => containsPrefix(slice, each)) ? { grant, without, taken } : undefined;
-  } catch {
-    // A value that does not parse was written by a hand.
-    return undefined;
-  }
+  });
 }

@@ -4,8 +4,8 @@ import { type IPPool, ipPoolKind } from "../../../api/pools/ip-pool.ts";
 import { sliceUseKey } from "../../../api/slices/node-lease.ts";
 import { grantAnnotation, type NodeWord } from "../../../api/slices/slice-grant.ts";
 import { ipPools } from "../../../cluster/resources.ts";
-import { isApiError } from "../../../kube/errors.ts";
 import { parseKey } from "../../../kube/meta.ts";
+import { unless } from "../../../kube/unless.ts";
 import type { JournalGrant } from "../../../ledger/journal/grant.ts";
 import type { Journal } from "../../../ledger/journal/journal.ts";
 import { IntervalSet } from "../../../net/interval-set.ts";
@@ -53,15 +53,11 @@ async function write(parts: ShowParts, present: IPPool, body: object): Promise<n
   const { key, state, signal, client, onHeard } = parts;
   // Until the answer is there the object's state is not known.
   state.present = undefined;
-  try {
-    const call = { signal, timeoutMs: callMs };
-    const written = await client.patch(ipPools, parseKey(key), { type: "merge", body }, call);
-    onHeard();
-    state.present = parseObject(ipPoolKind, written);
-  } catch (error) {
-    if (!isApiError(error, "not-found")) throw error;
-    return 0;
-  }
+  const patch = client.patch(ipPools, parseKey(key), { type: "merge", body }, { signal, timeoutMs: callMs });
+  const written = await unless(["not-found"], patch);
+  if (written === undefined) return 0;
+  onHeard();
+  state.present = parseObject(ipPoolKind, written);
   // The answer to a write shows the controller's writes meanwhile.
   const grantOf = ({ metadata }: IPPool) => metadata.annotations?.[grantAnnotation];
   if (grantOf(present) === grantOf(state.present)) return writeEveryMs;

@@ -1,10 +1,10 @@
 // The ledger of tests and simulations: holds in memory, with faults on request. Several ledgers may share one store, as
 // several processes share one API server.
-import { compare } from "../net/address.ts";
-import { type Domain, type FindOptions, type Hold, LedgerError, type LedgerOptions } from "./ledger.ts";
-import type { AmendableLedger, AmendOutcome, AmendRequest } from "./ledger.ts";
-import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "./ledger.ts";
-import { formerKey, type OwnerKey, ownerKey, sameContainer, succeeds, unused } from "./owner.ts";
+import { compare } from "../../net/address.ts";
+import { type Domain, type FindOptions, type Hold, LedgerError, type LedgerOptions } from "../ledger.ts";
+import type { AmendableLedger, AmendOutcome, AmendRequest } from "../ledger.ts";
+import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../ledger.ts";
+import { formerKey, type OwnerKey, ownerKey, sameContainer, succeeds, unused } from "../owner.ts";
 
 interface Rest {
   readonly untilMs: number;
