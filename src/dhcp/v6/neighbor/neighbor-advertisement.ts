@@ -1,0 +1,59 @@
+// Neighbour advertisements (RFC 4861 sections 4.4 and 7.2.4) for the server's addresses, which are in no kernel: who
+// asks for one is told the MAC of the agent that answers for it.
+import { isSame, isUnspecified } from "../bytes.ts";
+import { multicast, multicastMac, solicitedNodeOf } from "../multicast.ts";
+import type { PoolV6 } from "../server/pool.ts";
+import type { IcmpPacket } from "./packet.ts";
+import { optionOf } from "./router-advertisement.ts";
+import type { Solicitation } from "./solicitation.ts";
+
+const neighborAdvertisementType = 136;
+const flag = { solicited: 0x40, override: 0x20 } as const;
+const targetLinkLayer = 2;
+
+/** The addresses that the holder of the pool's Lease answers for. The router's is not among them. */
+function serverAddressesOf({ serverAddress, linkLocal }: PoolV6): readonly Uint8Array[] {
+  return isSame(serverAddress, linkLocal) ? [serverAddress] : [serverAddress, linkLocal];
+}
+
+/**
+ * What an interface of the pool has to take in besides its own MAC: the groups where clients ask for leases and for
+ * routers, and those where neighbours ask for the server's addresses.
+ */
+export function groupMacsOf(pool: PoolV6): readonly Uint8Array[] {
+  const groups = [multicast.dhcpAgents, multicast.allRouters, ...serverAddressesOf(pool).map(solicitedNodeOf)];
+  return groups.map(multicastMac);
+}
+
+/** Undefined where the question is about another address. Who looks for duplicates (from ::) is told before all. */
+export function answerNeighbor(
+  pool: PoolV6,
+  question: Extract<Solicitation, { readonly kind: "neighbor-solicitation" }>,
+  mac: Uint8Array,
+): IcmpPacket | undefined {
+  const target = serverAddressesOf(pool).find((address) => isSame(address, question.target));
+  if (target === undefined) return undefined;
+  if (isUnspecified(question.source)) return toAll(target, mac);
+  const message = messageOf(target, mac, flag.solicited | flag.override);
+  return { source: target, destination: question.source.slice(), mac: question.mac.slice(), message };
+}
+
+/** Unasked, when an agent takes over: neighbours that know another MAC learn this one (section 7.2.6). */
+export function announceAddresses(pool: PoolV6, mac: Uint8Array): readonly IcmpPacket[] {
+  return serverAddressesOf(pool).map((address) => toAll(address, mac));
+}
+
+function toAll(target: Uint8Array, mac: Uint8Array): IcmpPacket {
+  const { allNodes } = multicast;
+  const message = messageOf(target, mac, flag.override);
+  return { source: target, destination: allNodes, mac: multicastMac(allNodes), message };
+}
+
+function messageOf(target: Uint8Array, mac: Uint8Array, flags: number): Uint8Array {
+  const message = new Uint8Array(32);
+  message[0] = neighborAdvertisementType;
+  message[4] = flags;
+  message.set(target, 8);
+  message.set(optionOf(targetLinkLayer, mac), 24);
+  return message;
+}
