@@ -10,12 +10,17 @@ export type FaultCode =
   | "not-udp"
   | "bad-udp-length"
   | "bad-udp-checksum"
+  // frames of IPv6 (src/dhcp/v6/frame, src/dhcp/v6/neighbor)
+  | "not-ipv6"
+  | "bad-icmp-checksum"
+  | "bad-neighbor-message"
   // messages (src/dhcp/message)
   | "message-too-short"
   | "bad-hardware-length"
   | "no-cookie"
   | "truncated"
   | "bad-option"
+  | "too-many-relays"
   // values of options (src/dhcp/options)
   | "bad-value";
 

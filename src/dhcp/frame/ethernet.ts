@@ -4,7 +4,7 @@ const macBytes = 6;
 export const ethernetBytes = 14;
 export const tagBytes = 4;
 
-export const etherType = { ipv4: 0x0800, tag: 0x8100 } as const;
+export const etherType = { ipv4: 0x0800, tag: 0x8100, ipv6: 0x86dd } as const;
 
 export interface Ethernet {
   readonly destination: Uint8Array;
@@ -32,7 +32,12 @@ export function decodeEthernet(frame: Uint8Array): DecodedEthernet | undefined {
 }
 
 /** Writes the header so that it ends before `end`, and returns where it begins. */
-export function writeEthernetBefore(into: Uint8Array, end: number, { destination, source, vlan }: Ethernet): number {
+export function writeEthernetBefore(
+  into: Uint8Array,
+  end: number,
+  { destination, source, vlan }: Ethernet,
+  type: number = etherType.ipv4,
+): number {
   const at = end - ethernetBytes - (vlan === undefined ? 0 : tagBytes);
   for (let i = 0; i < macBytes; i++) {
     into[at + i] = destination[i]!;
@@ -44,7 +49,7 @@ export function writeEthernetBefore(into: Uint8Array, end: number, { destination
     into[end - 4] = vlan >> 8;
     into[end - 3] = vlan;
   }
-  into[end - 2] = etherType.ipv4 >> 8;
-  into[end - 1] = etherType.ipv4 & 0xff;
+  into[end - 2] = type >> 8;
+  into[end - 1] = type & 0xff;
   return at;
 }

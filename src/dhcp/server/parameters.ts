@@ -33,9 +33,12 @@ const ofTheProtocol: ReadonlySet<number> = new Set([
 /** What one datagram can carry of a single option beside everything else (1,472 bytes of message at most). */
 const optionBytesMax = 1024;
 
+/** From so many options on, finding one by its code is faster than looking through them; bindings have fewer. */
+const indexedFrom = 4;
+
 /** The options of one pool or one binding. */
 export class Parameters {
-  /** Index: the code. */
+  /** Index: the code. Empty where there are few. */
   readonly #byCode: (RawOption | undefined)[] = [];
   /** In the order in which they were added. */
   readonly all: RawOption[] = [];
@@ -49,22 +52,36 @@ export class Parameters {
     this.#errorCode = errorCode;
   }
 
+  /** Those of another, as they came from another thread. */
+  static restored(all: readonly RawOption[], always: readonly RawOption[]): Parameters {
+    const parameters = new Parameters("", "bad-option");
+    for (const option of all) parameters.#add(option, false);
+    parameters.always.push(...always);
+    return parameters;
+  }
+
   get(optionCode: number): RawOption | undefined {
-    return this.#byCode[optionCode];
+    if (this.all.length >= indexedFrom) return this.#byCode[optionCode];
+    for (let i = 0; i < this.all.length; i++) if (this.all[i]!.code === optionCode) return this.all[i];
+    return undefined;
   }
 
   /** An option that is not set, or an empty list, is no option: nothing is sent with length zero. */
   set(optionCode: number, value: OptionValue | undefined, always = false): void {
     if (value === undefined || (Array.isArray(value.value) && value.value.length === 0)) return;
-    if (this.#byCode[optionCode] !== undefined) throw this.#error(`option ${optionCode} is given twice: leave one out`);
+    if (this.get(optionCode) !== undefined) throw this.#error(`option ${optionCode} is given twice: leave one out`);
     const data = this.#encode(optionCode, value);
     if (data.length > optionBytesMax) {
       throw this.#error(`option ${optionCode} has ${data.length} bytes: it can have ${optionBytesMax} at most`);
     }
-    const option = { code: optionCode, data };
-    this.#byCode[optionCode] = option;
+    this.#add({ code: optionCode, data }, always);
+  }
+
+  #add(option: RawOption, always: boolean): void {
     this.all.push(option);
     if (always) this.always.push(option);
+    if (this.all.length > indexedFrom) this.#byCode[option.code] = option;
+    else if (this.all.length === indexedFrom) for (const each of this.all) this.#byCode[each.code] = each;
   }
 
   setCustom(options: readonly CustomOption[] = []): void {

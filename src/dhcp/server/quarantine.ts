@@ -3,11 +3,12 @@
 /** Only bound addresses, one per DECLINE of its client. Beyond, the oldest is forgotten: 4,096 x 50 B = 0.2 MiB. */
 const addressesMax = 4096;
 
-export class Quarantine {
+/** Keyed by what a family has for an address: IPv4 its number, IPv6 a text of its bytes. */
+export class Quarantine<Key = number> {
   /** Address -> when it ends; in the order of entry. */
-  readonly #untilMs = new Map<number, number>();
+  readonly #untilMs = new Map<Key, number>();
 
-  add(address: number, untilMs: number): void {
+  add(address: Key, untilMs: number): void {
     this.#untilMs.delete(address);
     this.#untilMs.set(address, untilMs);
     if (this.#untilMs.size <= addressesMax) return;
@@ -16,11 +17,11 @@ export class Quarantine {
   }
 
   /** Whoever knows that the conflict is over need not wait for the end. */
-  delete(address: number): void {
+  delete(address: Key): void {
     this.#untilMs.delete(address);
   }
 
-  has(address: number, nowMs: number): boolean {
+  has(address: Key, nowMs: number): boolean {
     if (this.#untilMs.size === 0) return false;
     const untilMs = this.#untilMs.get(address);
     if (untilMs === undefined) return false;

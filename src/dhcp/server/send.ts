@@ -8,24 +8,31 @@ const everybody = 0xffff_ffff;
 const everybodyMac = new Uint8Array(6).fill(0xff);
 
 export class ReplyWriter {
-  readonly #buffer = new Uint8Array(frameBufferBytes);
+  readonly #buffer: Uint8Array;
+
+  /** A buffer of `frameBufferBytes`, where the replies are made. */
+  constructor(buffer: Uint8Array = new Uint8Array(frameBufferBytes)) {
+    this.#buffer = buffer;
+  }
 
   /** The view is good until the next call. */
   datagram({ message, datagramBytes }: Reply): Encoded {
     return encodeMessage(message, datagramBytes, this.#buffer, payloadAt);
   }
 
-  /** `source`: the interface's MAC. `vlan`: where frames are tagged. A relay's MAC is unknown: it gets a datagram. */
-  frame(reply: Reply, source: Uint8Array, vlan: number | undefined): Encoded | undefined {
+  /**
+   * `source`: the interface's MAC. `vlan`: where frames are tagged. `relay`: the MAC that a relayed message came from;
+   * without it a relay gets a datagram.
+   */
+  frame(reply: Reply, source: Uint8Array, vlan: number | undefined, relay?: Uint8Array): Encoded | undefined {
     const { destination } = reply;
-    if (destination.kind === "relay") return undefined;
+    if (destination.kind === "relay" && relay === undefined) return undefined;
     const { bytes, leftOut } = this.datagram(reply);
-    const isUnicast = destination.kind === "unicast";
-    const to = isUnicast ? destination.mac : everybodyMac;
+    const to = destination.kind === "unicast" ? destination.mac : destination.kind === "relay" ? relay! : everybodyMac;
     const headers = {
       ethernet: vlan === undefined ? { destination: to, source } : { destination: to, source, vlan },
       sourceAddress: reply.source,
-      destinationAddress: isUnicast ? destination.address : everybody,
+      destinationAddress: destination.kind === "broadcast" ? everybody : destination.address,
       sourcePort: port.server,
       destinationPort: destination.port,
     };
