@@ -45,7 +45,16 @@ type FindingCode =
   | "foreign-claims"
   /** Being deleted, and kept by a finalizer whose system is not there, or not known here. */
   | "stray-finalizer"
-  | "two-systems";
+  | "two-systems"
+  | "vm-pool-faulty"
+  | "vm-pools-overlap"
+  | "vm-network-missing"
+  | "vm-network-gives-addresses"
+  | "vm-pool-agents"
+  | "vm-config-faulty"
+  | "vm-config-without-hold"
+  | "vm-hold-without-config"
+  | "vm-hold-without-pool";
 
 /** What --repair does about it; what has none is for a person. */
 export type Repair =

@@ -65,8 +65,7 @@ function slicedRow({ slices, held, networks }: LedgerSnapshot, pool: SlicePoolVi
     ({ namespace, identity, range }) =>
       namespace === pool.namespace && identity.network === network && comparePrefixes(range.prefix, pool.range) === 0,
   );
-  const usable = usableOf({ prefix: pool.range, l3: false });
-  const total = usefulIn(uses)?.size ?? (usable === undefined ? 0n : sizeOf(usable));
+  const total = usefulIn(uses)?.size ?? sizeOf(usableOf({ prefix: pool.range }));
   const used = BigInt(addresses.size);
   return {
     namespace: pool.namespace,

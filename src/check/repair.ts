@@ -11,7 +11,6 @@ import { restsOf } from "../cluster/state.ts";
 import type { Ledger } from "../ipam/ledger.ts";
 import { describeOwner, type Owner, ownerKey } from "../ipam/owner.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
-import { lookUp } from "../kube/look-up.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { silent } from "../log/log.ts";
@@ -128,7 +127,7 @@ async function take(what: Extract<Repair, { kind: "take" }>, options: RepairOpti
 }
 
 async function isAlive(client: KubeClient, { namespace, name, uid }: Owner, signal: AbortSignal): Promise<boolean> {
-  const pod = await lookUp(client, pods, { namespace, name }, { signal });
+  const pod = await client.lookUp(pods, { namespace, name }, { signal });
   return pod !== undefined && (uid === "" || pod.metadata.uid === uid) && pod.metadata.deletionTimestamp === undefined;
 }
 

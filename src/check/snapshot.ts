@@ -6,9 +6,7 @@ import { type IPPool, ipPoolKind } from "../api/pools/ip-pool.ts";
 import { poolNamespaceOf } from "../cluster/coexistence-word.ts";
 import * as kinds from "../cluster/resources.ts";
 import { fetchState } from "../cluster/state.ts";
-import { listServed } from "../kube/look-up.ts";
-import { keyOf, type KubeObject } from "../kube/meta.ts";
-import type { Resource } from "../kube/resource.ts";
+import { keyOf } from "../kube/meta.ts";
 import { listHolds } from "../ledger/reservation/list-holds.ts";
 import { heldOf } from "../pools/caches.ts";
 import { PoolIndex, type PoolRange, poolRangeOf } from "../pools/membership.ts";
@@ -51,10 +49,10 @@ export async function readLedger(options: SnapshotOptions): Promise<LedgerSnapsh
     if (each.unreadable === undefined) held.push(heldOf(each));
     else unreadable.push({ object: `${each.object.kind} ${keyOf(each.object)}`, why: each.unreadable });
   }
-  const claims = await list(options, kinds.ipamClaims);
-  const shared = await list(options, kinds.ipPools, `!${sliceSelector}`);
+  const claims = await client.listAll(kinds.ipamClaims, { signal });
+  const shared = await client.listAll(kinds.ipPools, { labelSelector: `!${sliceSelector}`, signal });
   const pools = shared.flatMap((object) => readPool(object, unreadable));
-  const definitions = await list(options, kinds.networkAttachmentDefinitions);
+  const definitions = await client.listAll(kinds.networkAttachmentDefinitions, { signal });
   const state = await fetchState(client, { namespace: systemNamespace, signal });
   return {
     systemNamespace,
@@ -71,9 +69,10 @@ export async function readLedger(options: SnapshotOptions): Promise<LedgerSnapsh
 }
 
 export async function readSnapshot(options: SnapshotOptions): Promise<Snapshot> {
+  const { client, signal } = options;
   const ledger = await readLedger(options);
-  const statefulSets = await list(options, kinds.statefulSets);
-  const pods = await list(options, kinds.pods);
+  const statefulSets = await client.listAll(kinds.statefulSets, { signal });
+  const pods = await client.listAll(kinds.pods, { signal });
   return {
     ...ledger,
     pods: new Map(pods.map((pod) => [keyOf(pod), trimPod(pod)])),
@@ -91,13 +90,4 @@ function readPool(object: kinds.StoredPool, unreadable: { object: string; why: s
     unreadable.push({ object: `IPPool ${keyOf(object)}`, why: (error as Error).message });
     return [];
   }
-}
-
-/** A kind that the cluster does not have has no objects. */
-async function list<T extends KubeObject>(
-  { client, signal }: SnapshotOptions,
-  resource: Resource<T>,
-  labelSelector?: string,
-): Promise<T[]> {
-  return (await listServed(client, resource, { labelSelector, signal })) ?? [];
 }

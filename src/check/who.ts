@@ -6,16 +6,23 @@ import { formatDomain } from "../api/pools/domain.ts";
 import type { Hold, HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, type Owner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
+import { tryMac } from "../net/mac.ts";
 import { describeHeld, type PoolHold } from "../pools/pool-hold.ts";
 import type { SliceView } from "./slices/slice-view.ts";
 import type { LedgerSnapshot } from "./snapshot.ts";
 
-export type Asked = { readonly address: Address } | { readonly namespace: string; readonly name: string };
+export type Asked =
+  | { readonly address: Address }
+  /** Lower case, with colons. */
+  | { readonly mac: string }
+  | { readonly namespace: string; readonly name: string };
 
-/** An address, namespace/pod, or a pod of the namespace `default`. */
+/** An address, a MAC, namespace/pod, or a pod of the namespace `default`. */
 export function parseAsked(text: string): Asked {
   const address = tryAddress(text);
   if (address !== undefined) return { address };
+  const mac = tryMac(text);
+  if (mac !== undefined) return { mac };
   const [first = "", second] = text.split("/");
   return second === undefined ? { namespace: "default", name: first } : { namespace: first, name: second };
 }
@@ -39,17 +46,21 @@ export interface Answer {
   readonly identity: string;
   /** Of a claim: the pods that use it, each as `namespace/name on NODE`. */
   readonly users: readonly string[];
+  /** Of a VM's NIC; empty: not recorded. */
+  readonly mac: string;
   readonly why: string;
 }
 
 export function whoHolds({ held, index, slices, claims }: LedgerSnapshot, asked: Asked): Answer[] {
   const vmOf = ({ kind, uid, namespace, name }: Owner) => {
     const claim = claims.get(uid);
+    // A network config has the name of its VM.
+    if (kind === "nic") return name;
     return kind === "claim" ? machineOf(claim ?? { metadata: { namespace, name } }, claim === undefined) : "";
   };
   return [
     ...held
-      .filter(({ cooling }) => "address" in asked || cooling === undefined)
+      .filter(({ cooling }) => !("name" in asked) || cooling === undefined)
       .map((each) => ({ each, vm: vmOf(each.hold.owner) }))
       .filter(({ each, vm }) => isAsked(each.hold, asked, vm))
       .map(({ each, vm }) => answerOf(each, index.of(each.hold, each.namespace), vm)),
@@ -60,14 +71,19 @@ export function whoHolds({ held, index, slices, claims }: LedgerSnapshot, asked:
 }
 
 /** A pod has what it holds itself, and what a claim holds for it; a VM has what its claims hold. */
-function isAsked(hold: Pick<Hold, "address" | "owner" | "users">, asked: Asked, vm = ""): boolean {
+function isAsked(hold: Pick<Hold, "address" | "owner" | "users" | "note">, asked: Asked, vm = ""): boolean {
   const { address, owner, users = [] } = hold;
   if ("address" in asked) return address.toString() === asked.address.toString();
+  if ("mac" in asked) return macOf(hold) === asked.mac;
   const names = [owner.name, vm, ...users.map(({ name }) => name)];
   return owner.namespace === asked.namespace && names.includes(asked.name);
 }
 
-const unsaid = { state: "held", since: "", keeper: "", vm: "", identity: "", users: [], why: "" } as const;
+function macOf({ owner, note }: Pick<Hold, "owner" | "note">): string {
+  return owner.kind === "nic" ? owner.nic : (note?.mac ?? "");
+}
+
+const unsaid = { state: "held", since: "", keeper: "", vm: "", identity: "", users: [], mac: "", why: "" } as const;
 
 /** A mirror does not say since when, nor why: the node's journal does. */
 function answerOfSlice(slice: SliceView, { address, owner }: SliceView["entries"][number]): Answer {
@@ -96,14 +112,19 @@ function answerOf(held: PoolHold, pools: readonly { readonly key: string }[], vm
     since: createdMs === undefined ? "" : new Date(createdMs).toISOString(),
     node,
     object: describeHeld(held),
-    pools: pools.map(({ key }) => key),
+    pools: isOfVms(hold) ? [hold.note?.pool ?? ""].filter(Boolean) : pools.map(({ key }) => key),
     slice: "",
     keeper: hold.note?.keeper ?? "",
     vm: vm === "" ? "" : `${hold.owner.namespace}/${vm}`,
     identity: hold.note?.identity ?? "",
     users: cooling === undefined ? (hold.users ?? []).map((user) => describeUser(hold.owner.namespace, user)) : [],
+    mac: macOf(hold),
     why: hold.note?.why ?? "",
   };
+}
+
+function isOfVms({ domain }: Pick<Hold, "domain">): boolean {
+  return domain.startsWith("vm-network:");
 }
 
 function describeUser(namespace: string, { name, node }: HoldUser): string {
@@ -111,17 +132,35 @@ function describeUser(namespace: string, { name, node }: HoldUser): string {
 }
 
 export function answerLines(answer: Answer): string[] {
-  const { address, domain, owner, state, since, node, object, pools, slice, keeper, why, uid, vm, identity, users } =
-    answer;
+  const {
+    address,
+    domain,
+    owner,
+    state,
+    since,
+    node,
+    object,
+    pools,
+    slice,
+    keeper,
+    why,
+    uid,
+    vm,
+    identity,
+    users,
+    mac,
+  } = answer;
   const nic = nicOfIdentity(identity);
   const network = domain
     .replace(/^network:$/, "the network without a name")
     .replace(/^network:/, "network ")
-    .replace(/^slice:/, "the sliced range ");
+    .replace(/^slice:/, "the sliced range ")
+    .replace(/^vm-network:/, "VM network ");
   const facts: readonly (readonly [string, string])[] = [
     ["object", object],
-    [owner.startsWith("claim ") ? "claim UID" : "pod UID", uid],
+    [uidName(owner), uid],
     ["VM", vm === "" || nic === "" ? vm : `${vm}, its network ${nic}`],
+    ["MAC", mac],
     ["used by", users.join(", ")],
     ["since", since],
     ["node", node],
@@ -130,10 +169,15 @@ export function answerLines(answer: Answer): string[] {
     ["kept by", keeper],
     ["why", why],
   ];
-  const width = vm === "" ? 8 : 9;
+  const width = owner.startsWith("VM ") ? 12 : vm === "" ? 8 : 9;
   const head =
     state === "held"
       ? `${address} of ${network}: ${owner}`
       : `${address} of ${network}: nobody, it cools down after ${owner}`;
   return [head, ...facts.flatMap(([name, text]) => (text === "" ? [] : [`  ${name.padEnd(width)} ${text}`]))];
+}
+
+function uidName(owner: string): string {
+  if (owner.startsWith("claim ")) return "claim UID";
+  return owner.startsWith("VM ") ? "vmnetcfg UID" : "pod UID";
 }

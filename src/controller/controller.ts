@@ -5,31 +5,43 @@ import type { Registry } from "prom-client";
 
 import { ClaimsLeader, type ClaimsOptions } from "../claims/leader/leader.ts";
 import { ClaimMetrics } from "../claims/leader/metrics.ts";
-import { ClaimsWebhook, type ClaimsWebhookOptions, ReviewMetrics } from "../claims/webhook/server.ts";
+import * as claimsWebhooks from "../claims/webhook/configuration.ts";
+import { claimsHandlers } from "../claims/webhook/handlers.ts";
 import { DefinitionInformer } from "../cluster/definition-informer.ts";
 import { defaultRules, type FenceRules } from "../cluster/fencing.ts";
 import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import { configMaps } from "../cluster/resources.ts";
 import { controllerLease, restoredKey, stateName } from "../cluster/state.ts";
+import { webhookServiceName } from "../cluster/webhooks.ts";
+import { ReviewMetrics, WebhookServer, type WebhookServerOptions } from "../kube/admission/webhook-server.ts";
 import type { Clock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/events.ts";
 import { Elector, type ElectorOptions } from "../kube/leader.ts";
 import { Manager, type ManagerOptions } from "../kube/process/manager.ts";
 import type { Runnable } from "../kube/process/stages.ts";
 import { PoolCaches } from "../pools/caches.ts";
-import { type LeaderOptions, PoolsLeader } from "../pools/leader.ts";
+import { leadPools, type LeaderOptions } from "../pools/leader.ts";
 import { poolMetrics } from "../pools/metrics.ts";
-import { SlicesLeader, type SlicesOptions } from "../slices/leader.ts";
-import { SliceMetrics } from "../slices/metrics.ts";
+import { sliceMetrics } from "../slices/metrics.ts";
+import { leadSlices, type SlicesOptions } from "../slices/term.ts";
+import { type AgentsOptions, AgentsReconciler } from "../vmnet/agents/reconciler.ts";
+import { VmnetLeader } from "../vmnet/leader/leader.ts";
+import { VmnetMetrics } from "../vmnet/leader/metrics.ts";
+import type { VmnetOptions } from "../vmnet/leader/options.ts";
+import * as vmnetWebhooks from "../vmnet/webhook/configuration.ts";
+import { vmnetHandlers } from "../vmnet/webhook/handlers.ts";
+import type { VmnetViewOptions } from "../vmnet/webhook/view.ts";
 
-type ReconcilerName = "pools" | "slices" | "claims";
+type ReconcilerName = "pools" | "slices" | "claims" | "vmnet";
 
 export interface ControllerOptions
   extends
     Pick<ReconcilerOptions, "client" | "clock" | "log" | "systemNamespace" | "kubeMetrics">,
     Pick<LeaderOptions, "limits" | "allowMassRelease" | "lookBackMs" | "whereaboutsNamespaces">,
     Pick<SlicesOptions, "cutRules">,
-    Pick<ClaimsOptions, "trusted" | "gate" | "needsLabel" | "retryMs"> {
+    Pick<ClaimsOptions, "trusted" | "gate" | "needsLabel" | "retryMs">,
+    Pick<VmnetOptions, "poolParts" | "pace">,
+    Pick<VmnetViewOptions, "clusterRanges"> {
   /** Of networks that name none. */
   readonly cooldownMs: number;
   /** In events: which replica says it. */
@@ -40,8 +52,10 @@ export interface ControllerOptions
   readonly nodeClock?: Clock;
   /** Default: all. */
   readonly reconcilers?: readonly ReconcilerName[];
+  /** Absent: nobody deploys agents of managed DHCP, and the labels of its networks stay as they are. */
+  readonly agents?: Pick<AgentsOptions, "image" | "replicas">;
   /** Absent: no webhooks are served. */
-  readonly webhook?: Pick<ClaimsWebhookOptions, "port" | "host" | "names">;
+  readonly webhook?: Pick<WebhookServerOptions, "port" | "host" | "names">;
   /** Absent: nothing is measured. */
   readonly registry?: Registry;
   /** What fails of definitions, events and webhooks, beside the log. */
@@ -66,7 +80,8 @@ export interface AssembledController {
 
 export function assembleController(options: ControllerOptions): AssembledController {
   const { client, clock, log, systemNamespace, instance, registry, kubeMetrics, nodeClock = clock } = options;
-  const { reconcilers = ["pools", "slices", "claims"], cutRules, webhook } = options;
+  const { reconcilers = ["pools", "slices", "claims", "vmnet"], cutRules, webhook, clusterRanges } = options;
+  const trusted = options.trusted ?? cutRules?.trusted;
   const onError = (error: Error) => {
     log.warn("in the background", { error });
     options.onError?.(error);
@@ -85,25 +100,62 @@ export function assembleController(options: ControllerOptions): AssembledControl
   const { pods, pools, nodes, presence, reservations, holds } = caches;
   const shared = { ...options, events, definitions, pods, pools, nodes, presence, reservations, holds };
 
+  const deployment = reconcilers.includes("vmnet") ? options.agents : undefined;
+  const deployer = { client, clock, log, systemNamespace, definitions, nodes, events, leases: caches.leases };
+  const { retryMs } = options;
+  const agents =
+    deployment &&
+    new AgentsReconciler({
+      ...deployer,
+      ...deployment,
+      ...(kubeMetrics && { kubeMetrics }),
+      ...(retryMs !== undefined && { retryMs }),
+      ...(trusted && { trusted }),
+    });
   const makers = {
-    pools: () => new PoolsLeader({ ...shared, caches, ...(registry && { metrics: poolMetrics(registry) }) }),
-    slices: () =>
-      new SlicesLeader({ ...shared, clock: nodeClock, ...(registry && { metrics: new SliceMetrics(registry) }) }),
+    pools: () => ({ lead: leadPools({ ...shared, caches, ...(registry && { metrics: poolMetrics(registry) }) }) }),
+    slices: () => {
+      const metrics = registry && { metrics: sliceMetrics(registry) };
+      return { lead: leadSlices({ ...shared, clock: nodeClock, ...metrics }) };
+    },
     claims: () =>
       new ClaimsLeader({
         ...(cutRules && { trusted: cutRules.trusted }),
         ...shared,
         ...(registry && { metrics: new ClaimMetrics(registry) }),
       }),
+    vmnet: () =>
+      new VmnetLeader({
+        ...shared,
+        ...(trusted && { trusted }),
+        poolParts: [...(agents ? [agents] : []), ...(options.poolParts ?? [])],
+        ...(registry && { metrics: new VmnetMetrics(registry) }),
+      }),
   };
-  const leaders = reconcilers.map((name): ControllerPart => makers[name]());
+  const made = reconcilers.map((name): ControllerPart => makers[name]());
+  const leaders: readonly ControllerPart[] = agents === undefined ? made : [...made, agents];
+  const vmnet = made.find((each) => each instanceof VmnetLeader);
   const everywhere: Runnable[] = [{ name: "events", run: (signal) => events.run(signal) }];
   const makeWebhook = (given: NonNullable<typeof webhook>, listening: RunOptions["onListen"]) =>
-    new ClaimsWebhook({
+    new WebhookServer({
       ...following,
       ...given,
-      systemNamespace,
-      definitions: () => definitions.list(),
+      namespace: systemNamespace,
+      service: webhookServiceName,
+      configurations: [claimsWebhooks.configurationName, vmnetWebhooks.configurationName],
+      handlers: (self) => ({
+        ...claimsHandlers({ client, systemNamespace, definitions: () => definitions.list() }, self),
+        ...vmnetHandlers(
+          {
+            client,
+            systemNamespace,
+            ...(trusted && { trusted }),
+            ...(clusterRanges && { clusterRanges }),
+            ...(vmnet && { followed: vmnet.followed }),
+          },
+          self,
+        ),
+      }),
       onListen: (port) => listening?.("webhooks", port),
       ...(registry && { metrics: new ReviewMetrics(registry) }),
     });

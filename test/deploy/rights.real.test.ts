@@ -10,6 +10,7 @@ import { kubevirtCrds } from "../claims/kubevirt/crds.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { type Access, Rest } from "../lab/rest.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import { managedDhcpRights } from "./managed-dhcp-rights.ts";
 import { allowedOf, everyQuestion, mayI } from "./reviews.ts";
 import { webhookRights } from "./webhook-rights.ts";
 
@@ -256,6 +257,7 @@ test("a namespace with pools of its own takes one binding more", async () => {
 });
 
 webhookRights(() => lab, account);
+managedDhcpRights(() => lab, account);
 
 test("the kind of claims applies as it is shipped, and is no part of the installation", async () => {
   expect(readFileSync(file, "utf8")).not.toContain("ipamclaims.k8s.cni.cncf.io");

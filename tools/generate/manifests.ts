@@ -1,12 +1,14 @@
 // deploy/crds: one file per kind, and one for fair queuing. deploy/holdfast.yaml: those and all that runs, to apply at
-// once. Apart, as a choice: the multi-network standard's IPAMClaim, which a cluster may have already, and the webhooks.
+// once. Apart, as a choice: the multi-network standard's IPAMClaim, which a cluster may have already, managed DHCP,
+// and the webhooks.
 import { stringify } from "yaml";
 
 import { definitionOf } from "../../src/api/definition.ts";
 import { flowControlObjects } from "../../src/api/flow-control.ts";
-import { kinds } from "../../src/api/kinds.ts";
+import { kinds, managedDhcpKinds } from "../../src/api/kinds.ts";
 import { claimDefinition } from "../../src/claims/crd.ts";
 import { imageName, installation } from "./deploy/installation.ts";
+import { managedDhcpObjects, takeoverObjects } from "./deploy/managed-dhcp.ts";
 import { version } from "./deploy/version.ts";
 import { webhookObjects } from "./deploy/webhooks.ts";
 
@@ -26,6 +28,18 @@ export function manifests(): Manifest[] {
     {
       file: "deploy/ipamclaims/k8s.cni.cncf.io_ipamclaims.yaml",
       text: documents([claimDefinition()], "src/api/claims/ipam-claim.ts"),
+    },
+    {
+      file: "deploy/managed-dhcp/crds.yaml",
+      text: documents(managedDhcpKinds.map(definitionOf), "src/api/vmnet"),
+    },
+    {
+      file: "deploy/managed-dhcp/rights.yaml",
+      text: documents(managedDhcpObjects(), "tools/generate/deploy/managed-dhcp.ts"),
+    },
+    {
+      file: "deploy/managed-dhcp/takeover.yaml",
+      text: documents(takeoverObjects(), "tools/generate/deploy/managed-dhcp.ts"),
     },
     { file: "deploy/webhooks.yaml", text: documents(webhookObjects(), "tools/generate/deploy/webhooks.ts") },
     { file: "deploy/crds/flow-control.yaml", text: documents(flowControlObjects(), "src/api/flow-control.ts") },

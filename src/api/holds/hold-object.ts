@@ -9,10 +9,11 @@ import { apiVersionOf } from "../kind.ts";
 import { describeObject } from "../metadata.ts";
 import { legalName } from "../name.ts";
 import { parseDomain } from "../pools/domain.ts";
+import { vmNetworkLabelName } from "../vmnet/marks.ts";
 import { addressName } from "./address-name.ts";
 import { markedHold, marksOf, partOf } from "./hold-marks.ts";
 import { holdKind, type HoldObject } from "./hold.ts";
-import { ownerOfRecord, ownerRecord } from "./owner-record.ts";
+import { hashLabel, ownerOfRecord, ownerRecord } from "./owner-record.ts";
 
 export function holdName(domain: Domain, address: Address): string {
   const parts = parseDomain(domain);
@@ -29,10 +30,17 @@ export function holdObjectOf(hold: Omit<Hold, "version">, namespace: string, nod
   const { domain, address, owner } = hold;
   const { port, containerId } = ownerRecord(owner);
   const { kind, uid, namespace: ownerNamespace, name } = owner;
+  const marks = marksOf(owner, hold, node);
+  const isOfVms = parseDomain(domain).scope === "vm-network";
   return {
     apiVersion: apiVersionOf(holdKind) as HoldObject["apiVersion"],
     kind: "Hold",
-    metadata: { name: holdName(domain, address), namespace, ...marksOf(owner, hold, node) },
+    metadata: {
+      name: holdName(domain, address),
+      namespace,
+      ...marks,
+      ...(isOfVms && { labels: { ...marks.labels, [vmNetworkLabelName]: hashLabel(domain) } }),
+    },
     spec: {
       domain,
       address: address.toString(),

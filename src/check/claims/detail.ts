@@ -7,7 +7,7 @@ import { type ClaimView, familyOf } from "../../claims/plan/family.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import { describeHold } from "../examine/claims.ts";
-import { Families } from "./families.ts";
+import { familiesOf } from "./families.ts";
 import { type ClaimFilter, type ClaimRow, claimRows } from "./table.ts";
 
 export interface ClaimDetail extends ClaimRow {
@@ -31,7 +31,7 @@ export interface ClaimDetail extends ClaimRow {
 /** Those of the name; none where it is that of a VM, or of nothing. */
 export function claimDetails(books: SnapshotIndex, { namespace, name }: ClaimFilter): ClaimDetail[] {
   if (name === undefined) return [];
-  const families = new Families(books);
+  const families = familiesOf(books);
   return books.snapshot.claims
     .filter(({ metadata }) => metadata.name === name && metadata.namespace === (namespace ?? metadata.namespace))
     .flatMap((claim) => {

@@ -11,85 +11,63 @@ import { MultiMap } from "../../kube/cache/multi-map.ts";
 import { parseKey } from "../../kube/meta.ts";
 import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 
-export class Families {
-  readonly #books: SnapshotIndex;
+export function familiesOf(books: SnapshotIndex) {
+  const { snapshot, places } = books;
+  const { machines, instances, pods, nodes, gate, nowMs } = snapshot;
   /** Key: namespace/name of the VM. */
-  readonly #claims = new MultiMap<StoredClaim>();
-  readonly #launchers = new MultiMap<Pod>();
+  const claimsOf = new MultiMap<StoredClaim>();
+  const launchers = new MultiMap<Pod>();
   /** Key: namespace/name of the claim. */
-  readonly #referring = new MultiMap<Pod>();
+  const referring = new MultiMap<Pod>();
+  for (const claim of snapshot.claims) for (const key of familyKeysOf(claim)) claimsOf.add(key, claim);
+  for (const pod of pods.values()) {
+    const { namespace = "" } = pod.metadata;
+    const launched = launchedBy(pod.metadata);
+    if (launched !== undefined) launchers.add(`${namespace}/${launched.name}`, pod);
+    for (const { claim } of launcherPodOf(pod, { specs: [], nics: [] }).nics) {
+      if (claim !== undefined) referring.add(`${namespace}/${claim}`, pod);
+    }
+  }
   /** The UID of a VM or VMI -> its namespace/name. */
-  readonly #names: ReadonlyMap<string, string>;
+  const names = new Map([...instances, ...machines].map(([key, { metadata }]) => [metadata.uid ?? "", key]));
   /** Holds whose claim is gone. Key: namespace/name of the VM. */
-  readonly #orphans: ReadonlyMap<string, readonly ListedHold[]>;
-
-  constructor(books: SnapshotIndex) {
-    this.#books = books;
-    const { claims, pods, machines, instances } = books.snapshot;
-    for (const claim of claims) for (const key of familyKeysOf(claim)) this.#claims.add(key, claim);
-    for (const pod of pods.values()) this.#sort(pod);
-    this.#names = new Map([...instances, ...machines].map(([key, { metadata }]) => [metadata.uid ?? "", key]));
-    this.#orphans = Map.groupBy(
-      books.heldForClaims().filter(({ hold }) => !books.claims.has(hold.owner.uid)),
-      ({ hold }) => orphansFamily(hold, (uid) => this.#names.get(uid)),
-    );
-  }
-
-  /** Of every family that there is something about. */
-  keys(): string[] {
-    return [...new Set([...this.#claims.keys(), ...this.#orphans.keys()])].toSorted();
-  }
-
-  orphansOf(family: string): readonly ListedHold[] {
-    return this.#orphans.get(family) ?? [];
-  }
-
-  facts(family: string): FamilyFacts {
-    const books = this.#books;
-    const { machines, instances, pods, nodes, gate, nowMs } = books.snapshot;
+  const orphans = Map.groupBy(
+    books.heldForClaims().filter(({ hold }) => !books.claims.has(hold.owner.uid)),
+    ({ hold }) => orphansFamily(hold, (uid) => names.get(uid)),
+  );
+  const holdOf = ({ hold, namespace }: ListedHold): ClaimHold => {
+    const network = books.claims.get(hold.owner.uid)?.spec.network ?? "";
+    const placing = places.of(places.ofNetwork(network, hold.owner.namespace), hold.address);
+    return { hold, namespace, network, ...(placing.kind === "place" && { prefixLength: placing.place.length }) };
+  };
+  const facts = (family: string): FamilyFacts => {
     const { namespace = "", name } = parseKey(family);
     const vm = machines.get(family);
     const vmi = instances.get(family);
-    const claims = this.#claims.get(family);
-    const primary = books.places.persistence.get(books.places.primaryIn(namespace) ?? "");
+    const claims = claimsOf.get(family);
+    const primary = places.persistence.get(places.primaryIn(namespace) ?? "");
     const own = claims.flatMap(({ metadata }) => books.heldFor(metadata.uid ?? ""));
+    const users = claims.flatMap(({ metadata }) => referring.get(`${metadata.namespace}/${metadata.name}`));
     return {
       namespace,
       name,
       ...(vm && { vm }),
       ...(vmi && { vmi }),
       claims,
-      pods: launchersIn({ vm, vmi, claims, pods: this.#podsOf(family, claims) }),
-      holds: [...own, ...this.orphansOf(family)].map((held) => this.#holdOf(held)),
-      definitionOf: (key) => books.places.persistence.get(key) ?? "missing",
+      pods: launchersIn({ vm, vmi, claims, pods: [...new Set([...launchers.get(family), ...users])] }),
+      holds: [...own, ...(orphans.get(family) ?? [])].map(holdOf),
+      definitionOf: (key) => places.persistence.get(key) ?? "missing",
       ...(primary && { primary }),
-      giverOf: (network) => books.places.giverOf(network, namespace),
-      lives: (uid) => this.#names.get(uid)?.startsWith(`${namespace}/`) === true,
+      giverOf: (network) => places.giverOf(network, namespace),
+      lives: (uid) => names.get(uid)?.startsWith(`${namespace}/`) === true,
       userOf: (user) => userStateOf(user, pods.get(`${namespace}/${user.name}`)),
       gate,
       // Only a leader knows how long it has been silent.
       node: (node) => (isReady(nodes.get(node)) ? "ready" : "unreachable"),
       nowMs,
     };
-  }
-
-  #sort(pod: Pod): void {
-    const { namespace = "" } = pod.metadata;
-    const launched = launchedBy(pod.metadata);
-    if (launched !== undefined) this.#launchers.add(`${namespace}/${launched.name}`, pod);
-    for (const { claim } of launcherPodOf(pod, { specs: [], nics: [] }).nics) {
-      if (claim !== undefined) this.#referring.add(`${namespace}/${claim}`, pod);
-    }
-  }
-
-  #podsOf(family: string, claims: readonly StoredClaim[]): Pod[] {
-    const referring = claims.flatMap(({ metadata }) => this.#referring.get(`${metadata.namespace}/${metadata.name}`));
-    return [...new Set([...this.#launchers.get(family), ...referring])];
-  }
-
-  #holdOf({ hold, namespace }: ListedHold): ClaimHold {
-    const network = this.#books.claims.get(hold.owner.uid)?.spec.network ?? "";
-    const placing = this.#books.places.of(this.#books.places.ofNetwork(network, hold.owner.namespace), hold.address);
-    return { hold, namespace, network, ...(placing.kind === "place" && { prefixLength: placing.place.length }) };
-  }
+  };
+  /** Of every family that there is something about. */
+  const keys = () => [...new Set([...claimsOf.keys(), ...orphans.keys()])].toSorted();
+  return { keys, facts };
 }

@@ -9,7 +9,7 @@ import { type ClaimState, stateOfClaim } from "../../claims/plan/state.ts";
 import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import { columnLines } from "../../log/columns.ts";
 import { ageText } from "../slices/table.ts";
-import { Families } from "./families.ts";
+import { familiesOf } from "./families.ts";
 
 /** The states of docs/persistent-ips.md. `quarantine`: the claim is gone, and its address cools. */
 type RowState = "pending" | "bound" | "migrating" | "reserved" | "detaching" | "terminating" | "foreign" | "quarantine";
@@ -50,7 +50,7 @@ const words: Readonly<Record<ClaimState, RowState>> = {
 };
 
 export function claimRows(books: SnapshotIndex, filter: ClaimFilter = {}): ClaimRow[] {
-  const families = new Families(books);
+  const families = familiesOf(books);
   const rows = families.keys().flatMap((key) => familyRows(families.facts(key)));
   return [...rows, ...restingRows(books)].filter((row) => isAsked(row, filter)).toSorted(byName);
 }

@@ -69,7 +69,7 @@ function clash(a: Entry, b: Entry): Finding {
 
 /** A slice must know the holds inside it that are not its own, or its node gives their addresses to another. */
 function sharedHolds(snapshot: Snapshot, places: Places): Finding[] {
-  const index = new SliceIndex(snapshot.slices.slices);
+  const around = slicesAround(snapshot.slices.slices);
   return snapshot.held.flatMap((held): Finding[] => {
     const { hold, namespace, cooling } = held;
     if (cooling !== undefined) return [];
@@ -78,8 +78,7 @@ function sharedHolds(snapshot: Snapshot, places: Places): Finding[] {
     // A draining node writes the reservation, then drops its own record.
     if (entry !== undefined && ownerKey(entry.owner) === ownerKey(hold.owner)) return [];
     if (entry !== undefined) return [heldTwice(held, entry)];
-    return index
-      .around(namespace, network, hold.address)
+    return around(namespace, network, hold.address)
       .filter((slice) => handsOut(slice, hold.address))
       .map((slice) => notTaken(held, slice));
   });
@@ -188,25 +187,18 @@ function entriesWithoutPod({ pods }: Snapshot, slice: SliceView): Finding[] {
   });
 }
 
-/** Slices by the addresses they span: made once, asked for every hold. */
-class SliceIndex {
+/** Every slice that spans an address, pieces first: made once, asked for every hold. */
+function slicesAround(slices: readonly SliceView[]) {
   /** namespace, network, block -> slices; more than one only where something is wrong, or a whole slice was lent on. */
-  readonly #byBlock: Map<string, SliceView[]>;
+  const byBlock = Map.groupBy(slices, ({ namespace, network, block }) => blockKey(namespace, network, block));
   /** Lengths that occur, the longest first; at most 129. */
-  readonly #lengths: readonly number[];
-
-  constructor(slices: readonly SliceView[]) {
-    this.#byBlock = Map.groupBy(slices, ({ namespace, network, block }) => blockKey(namespace, network, block));
-    this.#lengths = [...new Set(slices.map(({ block }) => block.length))].toSorted((a, b) => b - a);
-  }
-
-  /** Every slice that spans the address, pieces first. */
-  around(namespace: string, network: string, address: Address): SliceView[] {
+  const lengths = [...new Set(slices.map(({ block }) => block.length))].toSorted((a, b) => b - a);
+  return (namespace: string, network: string, address: Address): SliceView[] => {
     const bits = address.family === 4 ? 32 : 128;
-    return this.#lengths
+    return lengths
       .filter((length) => length <= bits)
-      .flatMap((length) => this.#byBlock.get(blockKey(namespace, network, Prefix.around(address, length))) ?? []);
-  }
+      .flatMap((length) => byBlock.get(blockKey(namespace, network, Prefix.around(address, length))) ?? []);
+  };
 }
 
 function blockKey(namespace: string, network: string, block: Prefix): string {

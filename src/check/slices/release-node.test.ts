@@ -5,7 +5,6 @@ import { SliceFixture } from "../../../test/pools/slice-fixture.ts";
 import { nodeLeaseName, slicesAnnotation } from "../../api/slices/node-lease.ts";
 import { offAnnotation, offBy } from "../../cluster/fencing.ts";
 import * as kinds from "../../cluster/resources.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import { entry, leaseObject, offLease, system } from "../../slices/testing/objects.ts";
 import { releaseNode, type ReleaseOptions } from "./release-node.ts";
 import { nowMs } from "./testing/snapshot.ts";
@@ -36,7 +35,6 @@ async function release(options: Partial<ReleaseOptions> = {}) {
     observeMs: 90_000,
     wait: false,
     timeoutMs: 60_000,
-    leaderLease: "holdfast-controller",
     signal: new AbortController().signal,
     say: (line) => said.push(line),
     ...options,
@@ -50,7 +48,7 @@ async function release(options: Partial<ReleaseOptions> = {}) {
 
 /** The word on the node's Lease; undefined: there is none. */
 const said = async (node = "n1") =>
-  offBy(await lookUp(fixture.client, kinds.leases, { namespace: system, name: nodeLeaseName(node) }));
+  offBy(await fixture.client.lookUp(kinds.leases, { namespace: system, name: nodeLeaseName(node) }));
 const lease = (renewedMs: number, node = "n1") => fixture.client.create(kinds.leases, leaseObject(node, renewedMs));
 const patchLease = (body: object) =>
   fixture.client.patch(kinds.leases, { namespace: system, name: nodeLeaseName("n1") }, { type: "merge", body });

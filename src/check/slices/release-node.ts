@@ -5,19 +5,16 @@ import { nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
 import { leaseNodeAnnotation, nodeLeaseName } from "../../api/slices/node-lease.ts";
 import { noteOn, offAnnotation, offBy } from "../../cluster/fencing.ts";
 import { holds, ipPools, leases, reservations } from "../../cluster/resources.ts";
+import { type ClusterAccess, controllerLease } from "../../cluster/state.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
-import { lookUp } from "../../kube/look-up.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import { count } from "../finding.ts";
 import { assertReleasable, assertSilent, ReleaseError, releaseLines } from "./release.ts";
 import type { SliceView } from "./slice-view.ts";
 import { readSlices, type SlicesSnapshot } from "./snapshot.ts";
 
-export interface ReleaseOptions {
-  readonly client: KubeClient;
+export interface ReleaseOptions extends ClusterAccess {
   readonly clock: Clock;
-  readonly systemNamespace: string;
   readonly node: string;
   /** Who says so: stands on the node's Lease. */
   readonly by: string;
@@ -26,13 +23,10 @@ export interface ReleaseOptions {
   readonly isConfirmed: boolean;
   /** How long the node must stay silent under our eyes. A daemon renews its Lease once a minute. */
   readonly observeMs: number;
-  readonly signal: AbortSignal;
   readonly say: (line: string) => void;
   /** Until the controller has removed the slices. */
   readonly wait: boolean;
   readonly timeoutMs: number;
-  /** Name of the Lease under which a controller leads, in the system namespace. */
-  readonly leaderLease: string;
 }
 
 /** Throws ReleaseError. */
@@ -123,11 +117,11 @@ const leaderSilentMs = 20_000;
 async function awaitRemoval(fenced: readonly SliceView[], options: ReleaseOptions): Promise<void> {
   const { clock, timeoutMs, signal, say } = options;
   const endMs = clock.monotonicMs() + timeoutMs;
-  const leader = new LeaderWatch(options);
+  const isLeaderSilent = leaderWatch(options);
   let left = await stillThere(fenced, options);
   while (left.length > 0) {
-    await leader.look();
-    if (clock.monotonicMs() >= endMs || !(await sleep(clock, roundMs, signal))) throw notRemoved(left, leader.isSilent);
+    const isSilent = await isLeaderSilent();
+    if (clock.monotonicMs() >= endMs || !(await sleep(clock, roundMs, signal))) throw notRemoved(left, isSilent);
     const now = await stillThere(left, options);
     if (now.length < left.length) say(`Removed: ${fenced.length - now.length} of ${count(fenced.length, "slice")}.`);
     left = now;
@@ -147,43 +141,29 @@ async function stillThere(slices: readonly SliceView[], { client, signal }: Rele
   const left: SliceView[] = [];
   for (const slice of slices) {
     const { namespace, name, uid } = slice;
-    const object = await lookUp(client, ipPools, { namespace, name }, { signal });
+    const object = await client.lookUp(ipPools, { namespace, name }, { signal });
     if (object?.metadata.uid === uid) left.push(slice);
   }
   return left;
 }
 
-/** Judges a leader by whether its Lease changes under our eyes: clocks of different machines are not compared. */
-class LeaderWatch {
-  readonly #options: ReleaseOptions;
-  #version = "";
-  #changedMs: number;
-  isSilent = false;
-  #isTold = false;
-
-  constructor(options: ReleaseOptions) {
-    this.#options = options;
-    this.#changedMs = options.clock.monotonicMs();
-  }
-
-  async look(): Promise<void> {
-    const { clock, say, systemNamespace, leaderLease } = this.#options;
-    const version = await this.#readVersion();
-    if (version !== "" && this.#version !== version) this.#changedMs = clock.monotonicMs();
-    const isLate = clock.monotonicMs() - this.#changedMs >= leaderSilentMs;
+/** Whether a leader is silent, judged by its Lease under our eyes: clocks of different machines are not compared. */
+function leaderWatch({ client, clock, say, systemNamespace: namespace, signal }: ReleaseOptions) {
+  let known = "";
+  let changedMs = clock.monotonicMs();
+  let isTold = false;
+  return async (): Promise<boolean> => {
+    const { metadata, spec } = (await client.lookUp(leases, { namespace, name: controllerLease }, { signal })) ?? {};
+    /** Empty: nobody holds it. */
+    const version = (spec?.holderIdentity ?? "") === "" ? "" : (metadata?.resourceVersion ?? "");
+    if (version !== "" && known !== version) changedMs = clock.monotonicMs();
+    known = version;
+    const isLate = clock.monotonicMs() - changedMs >= leaderSilentMs;
     // Not before it is late: a controller may lead without a Lease (--no-leader-elect), and has removed them by then.
-    if (isLate && !this.#isTold) {
-      this.#isTold = true;
-      say(`No controller leads (Lease ${systemNamespace}/${leaderLease} is not renewed): the slices go when one does.`);
+    if (isLate && !isTold) {
+      isTold = true;
+      say(`No controller leads (Lease ${namespace}/${controllerLease} is not renewed): the slices go when one does.`);
     }
-    this.#version = version;
-    this.isSilent = isLate || version === "";
-  }
-
-  /** Empty: nobody holds it. */
-  async #readVersion(): Promise<string> {
-    const { client, systemNamespace: namespace, leaderLease: name, signal } = this.#options;
-    const { metadata, spec } = (await lookUp(client, leases, { namespace, name }, { signal })) ?? {};
-    return (spec?.holderIdentity ?? "") === "" ? "" : (metadata?.resourceVersion ?? "");
-  }
+    return isLate || version === "";
+  };
 }

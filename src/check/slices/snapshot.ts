@@ -1,31 +1,19 @@
 // All slices of a cluster, listed once, for `holdfast slices` and `check`. Not promised: one moment. Slices are read
 // before the pools that assign them: one assigned in between shows as an allocation without its object: harmless.
 import { nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
-import { nodeLeaseName, type NodeSlices, readNodeSlices, slicesAnnotation } from "../../api/slices/node-lease.ts";
+import { nodeLeaseName, readNodeSlices, slicesAnnotation } from "../../api/slices/node-lease.ts";
 import { floatingNode, sliceLabelName } from "../../api/slices/slice-grant.ts";
 import { nodeOfLease, offBy } from "../../cluster/fencing.ts";
 import * as kinds from "../../cluster/resources.ts";
 import { readSlicedRanges, type SlicedRange, type SlicedRanges } from "../../cluster/sliced-ranges.ts";
-import { fetchState } from "../../cluster/state.ts";
+import { type ClusterAccess, fetchState } from "../../cluster/state.ts";
 import type { Lease } from "../../kube/lease.ts";
-import { listServed, lookUp } from "../../kube/look-up.ts";
 import type { KubeObject } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import { readPool } from "../../slices/writers/pool-object.ts";
 import * as views from "./slice-view.ts";
 
-export interface NodeLeaseView {
-  readonly node: string;
-  /** The id of the journal that renews it; empty: none. */
-  readonly journal: string;
-  /** By the node's clock; undefined: never. */
-  readonly renewedMs: number | undefined;
-  /** How long the node hands out by its journal alone. */
-  readonly authorityMs: number;
-  readonly slices: NodeSlices;
-  readonly object: Lease;
-}
+type NodeLeaseView = NonNullable<ReturnType<typeof leaseViewOf>>;
 
 export interface SlicesSnapshot {
   readonly nowMs: number;
@@ -40,13 +28,10 @@ export interface SlicesSnapshot {
   readonly unreadable: readonly views.Unreadable[];
 }
 
-export interface SlicesOptions {
-  readonly client: KubeClient;
-  readonly systemNamespace: string;
+export interface SlicesOptions extends ClusterAccess {
   /** Of this node only; all otherwise. */
   readonly node?: string;
   readonly now: () => number;
-  readonly signal: AbortSignal;
 }
 
 /** Selects the IPPools that are slices; with a `!` before it, those that are shared. */
@@ -55,7 +40,7 @@ export const sliceSelector = sliceLabelName;
 export async function readSlices(options: SlicesOptions): Promise<SlicesSnapshot> {
   const { client, systemNamespace: namespace, node, now, signal } = options;
   const slices = await readSliceObjects(options);
-  const pools = (await listServed(client, kinds.nodeSlicePools, { signal })) ?? [];
+  const pools = await client.listAll(kinds.nodeSlicePools, { signal });
   const own = node === undefined ? undefined : nodeLeaseName(node);
   const leases = await listOrOne(options, kinds.leases, own, namespace);
   const nodes = await listOrOne(options, kinds.nodes, node);
@@ -102,7 +87,7 @@ function onRecord(pools: readonly kinds.StoredSlicePool[]): SlicedRanges {
 
 async function readSliceObjects({ client, node, signal }: SlicesOptions): Promise<kinds.StoredPool[]> {
   const selectors = [sliceSelector, ...(node === undefined ? [] : [`${nodeLabelName}=${nodeLabel(node)}`])];
-  const found = (await listServed(client, kinds.ipPools, { labelSelector: selectors.join(","), signal })) ?? [];
+  const found = await client.listAll(kinds.ipPools, { labelSelector: selectors.join(","), signal });
   // A label may be a name that was cut.
   return found.filter(({ metadata }) => node === undefined || metadata.annotations?.[nodeLabelName] === node);
 }
@@ -114,21 +99,24 @@ async function listOrOne<T extends KubeObject>(
   name: string | undefined,
   namespace?: string,
 ): Promise<T[]> {
-  if (name === undefined) return (await listServed(client, resource, { namespace, signal })) ?? [];
-  const found = await lookUp(client, resource, namespace === undefined ? { name } : { namespace, name }, { signal });
+  if (name === undefined) return await client.listAll(resource, { namespace, signal });
+  const found = await client.lookUp(resource, namespace === undefined ? { name } : { namespace, name }, { signal });
   return found === undefined ? [] : [found];
 }
 
 /** Undefined: it is no node's Lease of ours. */
-function leaseViewOf(lease: Lease): NodeLeaseView | undefined {
+function leaseViewOf(lease: Lease) {
   const node = nodeOfLease(lease);
   if (node === undefined) return undefined;
   const { metadata, spec } = lease;
   const renewedMs = Date.parse(spec?.renewTime ?? "");
   return {
     node,
+    /** The id of the journal that renews it; empty: none. */
     journal: spec?.holderIdentity ?? "",
+    /** By the node's clock; undefined: never. */
     renewedMs: Number.isNaN(renewedMs) ? undefined : renewedMs,
+    /** How long the node hands out by its journal alone. */
     authorityMs: (spec?.leaseDurationSeconds ?? 0) * 1000,
     slices: readNodeSlices(metadata.annotations?.[slicesAnnotation]),
     object: lease,

@@ -30,23 +30,7 @@ interface SliceRow {
   readonly note: string;
 }
 
-export interface RangeTable {
-  readonly namespace: string;
-  readonly pool: string;
-  readonly network: string;
-  readonly range: string;
-  readonly sliceSize: string;
-  /** `closing`, `open` or `opening`; empty: the controller has not taken it up. */
-  readonly phase: string;
-  readonly floating: string;
-  readonly slices: SlicePoolView["totals"];
-  readonly totals: Readonly<
-    Record<"nodes" | "used" | "free" | "borrowed" | Exclude<SliceState, "active" | "assigned">, number>
-  >;
-  /** What the conditions say is not as it should be. */
-  readonly notes: readonly string[];
-  readonly rows: readonly SliceRow[];
-}
+export type RangeTable = ReturnType<typeof tableOf>;
 
 export interface TableFilter {
   readonly node?: string;
@@ -68,7 +52,7 @@ function tableOf(
   pool: SlicePoolView,
   slices: readonly SliceView[],
   node: string | undefined,
-): RangeTable {
+) {
   const told = snapshot.sliced.ranges.find(({ namespace, pool: name }) => `${namespace}/${name}` === pool.key);
   const network = told?.network ?? slices[0]?.network ?? "";
   const rows = [...rowsOf(snapshot, pool, slices), ...waitingOf(snapshot, pool, network)].filter(
@@ -81,6 +65,7 @@ function tableOf(
     network,
     range: String(pool.range),
     sliceSize: `/${pool.sliceLength}`,
+    /** Empty: the controller has not taken it up. */
     phase: told?.phase ?? "",
     floating: pool.floating.join(","),
     slices: pool.totals,
@@ -95,6 +80,7 @@ function tableOf(
       fenced: count("fenced"),
       waiting: count("waiting"),
     },
+    /** What the conditions say is not as it should be. */
     notes: notesOf(pool),
     rows,
   };

@@ -2,10 +2,12 @@
 //
 // Kept out on purpose: Secrets (but the one of the webhooks, if installed), writes to pods and nodes, and any ConfigMap
 // outside the system namespace. A daemon's token is on every node: a taken node must not become a taken cluster.
-import { configurationName, webhookServiceName } from "../../../src/claims/webhook/configuration.ts";
+import { configurationName as claimsConfiguration } from "../../../src/claims/webhook/configuration.ts";
+import { webhookServiceName } from "../../../src/cluster/webhooks.ts";
+import { configurationName as vmnetConfiguration } from "../../../src/vmnet/webhook/configuration.ts";
 import { controllerName, labelsOf, nodeName, systemNamespace } from "./place.ts";
 
-interface Rule {
+export interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly resourceNames?: readonly string[];
@@ -18,7 +20,7 @@ const claims = "k8s.cni.cncf.io"; // the multi-network standard's, of definition
 const kubevirt = "kubevirt.io";
 const everyWrite = ["create", "update", "patch", "delete"] as const;
 
-const rule = (group: string, resources: readonly string[], verbs: readonly string[]): Rule => ({
+export const rule = (group: string, resources: readonly string[], verbs: readonly string[]): Rule => ({
   apiGroups: [group],
   resources,
   verbs,
@@ -94,9 +96,11 @@ const webhookRules: readonly Rule[] = [
       ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
       ["get", "patch"],
     ),
-    resourceNames: [configurationName],
+    resourceNames: [claimsConfiguration, vmnetConfiguration],
   }, // whom the API server trusts
   rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]), // may somebody `override` what protects a claim
+  rule("network.harvesterhci.io", ["ippools", "virtualmachinenetworkconfigs"], ["list"]), // who else is on a VM network
+  rule("networking.k8s.io", ["servicecidrs"], ["list"]), // no pool of VMs overlaps them
 ];
 
 /** For pools outside the system namespace (`nad`, a whereabouts elsewhere): bound by hand there (docs/install.md). */
@@ -125,7 +129,7 @@ export function webhookRightsObjects(): object[] {
   ];
 }
 
-function grants(name: string, everywhere: readonly Rule[], inSystem: readonly Rule[]): object[] {
+export function grants(name: string, everywhere: readonly Rule[], inSystem: readonly Rule[]): object[] {
   const account = {
     apiVersion: "v1",
     kind: "ServiceAccount",
@@ -148,11 +152,11 @@ const metadataOf = (scope: Scope, name: string) => ({
   labels: labelsOf(name),
 });
 
-function role(scope: Scope, name: string, rules: readonly Rule[]): object {
+export function role(scope: Scope, name: string, rules: readonly Rule[]): object {
   return { apiVersion: `${rbac}/v1`, kind: scope, metadata: metadataOf(scope, name), rules };
 }
 
-function binding(scope: Scope, name: string, account = name): object {
+export function binding(scope: Scope, name: string, account = name): object {
   return {
     apiVersion: `${rbac}/v1`,
     kind: `${scope}Binding`,

@@ -1,0 +1,31 @@
+// Whether a NIC may have the address that it asks for by number, and in which pool. Pure. Who holds it now is not asked
+// here: the ledger says that.
+import type { Address } from "../../net/address.ts";
+import type { Mac } from "../../net/mac.ts";
+import { whyNotGiven } from "../rules/examine-nic.ts";
+import { placementOf, type PoolPlan, reservationFor } from "../rules/pool-plan.ts";
+import type { NetworkFacts } from "./nic-hold.ts";
+
+/** The pool that can give it, or why none can. */
+export function judgeWanted(
+  { pools, faults }: NetworkFacts,
+  mac: Mac,
+  wanted: Address,
+): { readonly pool: PoolPlan } | { readonly message: string } {
+  const plans = pools.map(({ plan }) => plan);
+  const giving = plans.find(({ ipv4 }) => {
+    const at = placementOf(ipv4, wanted);
+    return at.place === "usable" || (at.place === "reserved" && at.mac === mac);
+  });
+  if (giving !== undefined) return { pool: giving };
+  return { message: faults[0] ?? whyNotGiven(plans, mac, wanted) ?? `${wanted} is no address of a VM here.` };
+}
+
+/** The address that a pool keeps for this MAC. */
+export function reservedFor({ pools }: NetworkFacts, mac: Mac): { pool: PoolPlan; address: Address } | undefined {
+  for (const { plan, isDeleting } of pools) {
+    const found = isDeleting ? undefined : reservationFor(plan.ipv4, mac);
+    if (found !== undefined) return { pool: plan, address: found.address };
+  }
+  return undefined;
+}
