@@ -1,0 +1,335 @@
+// The DHCP agent, put together: it follows the pools and Holds of its networks, serves them on the wire, answers at the
+// server addresses by Lease, and keeps what it served last on the disk.
+//
+// Promised: it serves what the API server has, from the first list on; where the server does not answer within two
+// seconds of the start, what was served last is served, until the server is there; while the server is away, what it
+// had last. Nothing that a client sends or an object says ends it.
+import type { Registry } from "prom-client";
+
+import type { StoredManagedPool } from "../cluster/resources.ts";
+import type { WireHandler } from "../dhcp/socket/interface.ts";
+import type { OpenWire, Wire } from "../dhcp/socket/wire.ts";
+import { asError, untilAborted } from "../kube/abort.ts";
+import type { Informer } from "../kube/cache/informer.ts";
+import { type Clock, deadline, sleep } from "../kube/clock.ts";
+import { EventRecorder } from "../kube/events/events.ts";
+import { type DeepReadonly, keyOf, type ObjectKey } from "../kube/meta.ts";
+import { HealthServer } from "../kube/process/health.ts";
+import type { KubeMetrics } from "../kube/process/metrics.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { Log } from "../log/log.ts";
+import { Findings } from "./compile/finding.ts";
+import { QuarantineWriter } from "./effects/quarantine-writer.ts";
+import { followHolds, type FollowOptions, followPool, followPools } from "./informers.ts";
+import { leasesPage } from "./leases-page.ts";
+import { AgentMetrics } from "./metrics.ts";
+import { NetworkAgent } from "./network-agent.ts";
+import { StateFile, type StateFileOptions } from "./state/state-file.ts";
+import type { AgentState } from "./state/state-text.ts";
+import { checkTargets, type Target } from "./target.ts";
+
+export interface AgentOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random?: () => number;
+  readonly log: Log;
+  readonly systemNamespace: string;
+  /** That of its pod. */
+  readonly name: string;
+  readonly targets: readonly Target[];
+  readonly openWire: OpenWire;
+  /** Path of the network namespace that the interfaces are in. Default: the process's. */
+  readonly netns?: string;
+  /** Undefined: nothing is kept. */
+  readonly state?: Pick<StateFileOptions, "folder" | "disk">;
+  readonly health?: { readonly host?: string; readonly port?: number };
+  readonly registry?: Registry;
+  readonly kubeMetrics?: KubeMetrics;
+  readonly onListen?: (port: number) => void;
+  /** On shutdown, how long it answers on for another agent to take over. */
+  readonly handOverMs?: number;
+}
+
+/** How long the API server has to give its first list, before what was served last is served. */
+const patienceMs = 2000;
+const handOverDefaultMs = 3000;
+/** A second, or so long that all Leases of the process together take 20 writes a second. */
+const renewMs = 1000;
+const renewMsPerNetwork = 50;
+/** A renewal may be lost, and the next be late. */
+const durationPerRenewal = 3;
+const reopenMs = 1000;
+
+export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
+  checkTargets(options.targets);
+  await new Agent(options).run(signal);
+}
+
+class Agent {
+  readonly #options: AgentOptions & { readonly random: () => number };
+  readonly #findings: Findings;
+  readonly #events: EventRecorder;
+  readonly #quarantines: QuarantineWriter;
+  readonly #metrics: AgentMetrics | undefined;
+  readonly #file: StateFile | undefined;
+  readonly #pools: readonly Informer<StoredManagedPool>[];
+  /** Key: namespace/name of the network. */
+  readonly #networks = new Map<ObjectKey, Followed>();
+  readonly #following: FollowOptions;
+  /** Informers and networks run until here. */
+  readonly #work = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+  #wire: Wire | undefined;
+  #hasStarted = false;
+
+  constructor(options: AgentOptions) {
+    const { client, clock, log, systemNamespace, name, registry, targets, state } = options;
+    this.#options = { random: Math.random, ...options };
+    const { random } = this.#options;
+    const onError = (error: Error) => log.warn("in the background", { error });
+    this.#following = { client, clock, random, onError };
+    this.#findings = new Findings(log);
+    this.#events = new EventRecorder({ client, clock, random, component: "holdfast-agent", instance: name, onError });
+    this.#quarantines = new QuarantineWriter({ client, clock, systemNamespace, onError });
+    this.#metrics = registry && new AgentMetrics(registry);
+    this.#file = state && new StateFile({ ...state, clock, onError });
+    const single = targets.filter(({ kind }) => kind === "pool").map(({ key }) => followPool(this.#following, key));
+    const all = targets.some(({ kind }) => kind === "network") ? [followPools(this.#following)] : [];
+    this.#pools = [...single, ...all];
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { targets, health } = this.#options;
+    const events = new AbortController();
+    const recording = this.#events.run(events.signal);
+    const server = health && (await this.#listen(health));
+    this.#wire = await this.#open();
+    try {
+      for (const { kind, key, interface: name } of targets) if (kind === "network") this.#add(key, name, undefined);
+      for (const informer of this.#pools) this.#followPools(informer);
+      const work = this.#work.signal;
+      this.#start(this.#quarantines.run(work));
+      const saving = this.#file?.run(() => this.#state(), signal);
+      await this.#beginServing(signal);
+      this.#hasStarted = true;
+      this.#metrics?.watch({ networks: () => this.#all(), wire: () => this.#wire, findings: this.#findings });
+      await untilAborted(signal);
+      await saving;
+      // The Leases first: the wire answers on until others have them.
+      this.#work.abort(signal.reason);
+      await Promise.all(this.#running);
+    } finally {
+      this.#work.abort();
+      events.abort();
+      await Promise.all([this.#wire.close(), server?.close(), recording]);
+    }
+  }
+
+  *#all(): IterableIterator<NetworkAgent> {
+    for (const { agent } of this.#networks.values()) yield agent;
+  }
+
+  /** What was served last, if the server takes longer than that to say what there is. */
+  async #beginServing(signal: AbortSignal): Promise<void> {
+    const last = await this.#file?.read();
+    using limit = deadline(this.#options.clock, patienceMs, signal);
+    await this.#synced(limit.signal).catch(() => {});
+    if (!limit.expired || last === undefined) return;
+    const { log } = this.#options;
+    log.warn("the API server does not answer: serving what was served last", {
+      saved: new Date(last.savedMs).toISOString(),
+    });
+    // What the server has said already is newer.
+    const isListed = this.#pools.every(({ hasSynced }) => hasSynced);
+    for (const { network, pools, holds } of last.networks) {
+      for (const pool of pools) if (!isListed && !this.#isKnown(keyOf(pool))) this.#poolSet(pool);
+      const followed = this.#networks.get(network);
+      if (followed === undefined || followed.holds.hasSynced) continue;
+      for (const hold of holds) followed.agent.served.setHold(hold);
+      followed.agent.changed();
+    }
+  }
+
+  async #synced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#pools.map((informer) => informer.synced(signal)));
+    await Promise.all(Array.from(this.#networks.values(), ({ holds }) => holds.synced(signal)));
+  }
+
+  #followPools(informer: Informer<StoredManagedPool>): void {
+    informer.handle(({ type, object }) =>
+      type === "delete" ? this.#poolDeleted(keyOf(object)) : this.#poolSet(object),
+    );
+    const signal = this.#work.signal;
+    this.#start(informer.run(signal));
+    const retain = () => {
+      if (!this.#pools.every(({ hasSynced }) => hasSynced)) return;
+      for (const { agent } of this.#networks.values()) {
+        agent.served.retainPools((key) => this.#isKnown(key));
+        agent.changed();
+      }
+    };
+    informer.synced(signal).then(retain, () => {}); // aborted before it was synced
+  }
+
+  #isKnown(pool: ObjectKey): boolean {
+    return this.#pools.some(({ cache }) => cache.get(pool) !== undefined);
+  }
+
+  #poolSet(pool: DeepReadonly<StoredManagedPool>): void {
+    const key = keyOf(pool);
+    const target = this.#options.targets.find((each) => each.kind === "pool" && each.key === key);
+    const network = pool.spec.networkName;
+    if (target !== undefined) this.#add(network, target.interface, key);
+    for (const { agent } of this.#networks.values()) {
+      agent.served.setPool(pool);
+      agent.changed();
+    }
+  }
+
+  #poolDeleted(key: ObjectKey): void {
+    for (const { agent } of this.#networks.values()) {
+      agent.served.deletePool(key);
+      agent.changed();
+    }
+  }
+
+  /** `pool`: of this network, it is to be served. Undefined: all are. */
+  #add(network: ObjectKey, interfaceName: string, pool: ObjectKey | undefined): void {
+    const known = this.#networks.get(network);
+    if (known !== undefined) {
+      if (pool === undefined || known.onlyPools?.has(pool) !== false) return;
+      known.onlyPools.add(pool);
+      for (const hold of known.holds.cache.list()) known.agent.served.setHold(hold);
+      return;
+    }
+    const { client, clock, random, log, systemNamespace, name, targets } = this.#options;
+    const onlyPools = pool === undefined ? undefined : new Set([pool]);
+    const periodMs = Math.max(renewMs, renewMsPerNetwork * targets.length);
+    const agent = new NetworkAgent({
+      name: network,
+      interface: interfaceName,
+      onlyPools,
+      client,
+      clock,
+      random,
+      log,
+      systemNamespace,
+      agent: name,
+      leaseTimes: {
+        renewMs: periodMs,
+        leaseDurationMs: durationPerRenewal * periodMs,
+        handOverMs: this.#options.handOverMs ?? handOverDefaultMs,
+      },
+      findings: this.#findings,
+      events: this.#events,
+      quarantines: this.#quarantines,
+      count: (what, of) => this.#metrics?.count(what, of),
+      onChange: () => this.#file?.touch(),
+    });
+    const holds = followHolds(this.#following, agent.served.domain, systemNamespace);
+    this.#networks.set(network, { agent, holds, onlyPools });
+    const signal = this.#work.signal;
+    holds.handle(({ type, object }) => {
+      if (type === "delete") agent.served.deleteHold(object.metadata.name ?? "");
+      else agent.served.setHold(object);
+      agent.changed();
+    });
+    const listed = () => {
+      agent.served.retainHolds((hold) => holds.cache.get(`${systemNamespace}/${hold}`) !== undefined);
+      agent.listed();
+    };
+    holds.synced(signal).then(listed, () => {}); // aborted before it was synced
+    if (this.#wire !== undefined) agent.useWire(this.#wire);
+    this.#start(holds.run(signal));
+    this.#start(agent.run(signal));
+  }
+
+  #start(work: Promise<void>): void {
+    const { log } = this.#options;
+    const running: Promise<void> = work
+      .catch((error: unknown) => log.error("ended", { error: asError(error) }))
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async #open(): Promise<Wire> {
+    const { openWire, netns } = this.#options;
+    return openWire({ handler: this.#handler(), ...(netns !== undefined && { netns }) });
+  }
+
+  #handler(): WireHandler {
+    const { log } = this.#options;
+    return {
+      effects: (effects) => {
+        for (const effect of effects) this.#networks.get(effect.network)?.agent.take(effect);
+      },
+      link: ({ network, interface: name, state, mac, message }) => {
+        log[state === "up" ? "info" : "warn"](message, { network, interface: name, state });
+        this.#networks.get(network)?.agent.linked(state === "up" ? mac : undefined);
+      },
+      contested: ({ network, address, mac }) => this.#networks.get(network)?.agent.contested(address, mac),
+      lost: (error) => {
+        log.error("the wire is lost, and opened again", { error });
+        void this.#reopen();
+      },
+    };
+  }
+
+  /** Another thread, told everything. */
+  async #reopen(): Promise<void> {
+    const { clock, log } = this.#options;
+    while (await sleep(clock, reopenMs, this.#work.signal)) {
+      try {
+        const wire = await this.#open();
+        this.#wire = wire;
+        for (const { agent } of this.#networks.values()) agent.useWire(wire);
+        return;
+      } catch (error) {
+        log.error("the wire cannot be opened", { error: asError(error) });
+      }
+    }
+  }
+
+  /** Undefined: not all of it has been listed, and the file has what was before. */
+  #state(): AgentState | undefined {
+    const isWhole =
+      this.#pools.every(({ hasSynced }) => hasSynced) &&
+      [...this.#networks.values()].every(({ holds }) => holds.hasSynced);
+    if (!isWhole) return undefined;
+    const networks = Array.from(this.#all(), ({ served }) => ({
+      network: served.name,
+      pools: [...served.poolObjects],
+      holds: [...served.holdObjects],
+    }));
+    return { savedMs: this.#options.clock.wallMs(), networks };
+  }
+
+  async #listen(health: NonNullable<AgentOptions["health"]>): Promise<HealthServer> {
+    const { clock, kubeMetrics, onListen } = this.#options;
+    const server = new HealthServer({
+      ...health,
+      clock,
+      metrics: kubeMetrics,
+      healthz: () => ({ ping: () => {} }),
+      readyz: () => ({ serving: () => this.#checkReady() }),
+      pages: { "/leases": () => leasesPage(this.#all(), this.#findings) },
+    });
+    const port = await server.listen();
+    onListen?.(port);
+    return server;
+  }
+
+  /** Ready to answer, from the server's word or from the file. */
+  #checkReady(): void {
+    if (!this.#hasStarted) throw new Error("the first list is under way");
+    const pools = this.#options.targets.filter(({ kind }) => kind === "pool").length;
+    if (this.#networks.size === 0 && pools > 0) throw new Error("none of its pools is there yet");
+    if (![...this.#all()].every(({ isLinked }) => isLinked)) throw new Error("an interface is not up");
+  }
+}
+
+interface Followed {
+  readonly agent: NetworkAgent;
+  readonly holds: ReturnType<typeof followHolds>;
+  readonly onlyPools: Set<ObjectKey> | undefined;
+}

@@ -1,0 +1,275 @@
+// One network of the agent: what it serves, given to the wire; who answers at the server addresses of its pools; what
+// the wire reports of it.
+//
+// Promised: a change is on the wire in the same turn of the event loop; many that come together are one batch.
+import { partsOfServerIdentity, serverIdentity, serverLeaseName } from "../api/vmnet/marks.ts";
+import type { Effect } from "../dhcp/server/outcome.ts";
+import type { Wire } from "../dhcp/socket/wire.ts";
+import { asError } from "../kube/abort.ts";
+import type { Clock } from "../kube/clock.ts";
+import type { EventRecorder } from "../kube/events/events.ts";
+import { LeaseLock } from "../kube/lease.ts";
+import { type ObjectKey, parseKey } from "../kube/meta.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { Log } from "../log/log.ts";
+import type { V4Address } from "../net/address.ts";
+import type { Mac } from "../net/mac.ts";
+import { BindingChecks } from "./address/binding-checks.ts";
+import { ServerAddress } from "./address/server-address.ts";
+import type { Findings } from "./compile/finding.ts";
+import { Effects } from "./effects/effects.ts";
+import { LeaseTable } from "./effects/lease-table.ts";
+import type { QuarantineWriter } from "./effects/quarantine-writer.ts";
+import { type BindingRecord, ServedNetwork } from "./served-network.ts";
+
+interface LeaseTimes {
+  readonly renewMs: number;
+  readonly leaseDurationMs: number;
+  /** On shutdown, how long it answers on for another to take over. */
+  readonly handOverMs: number;
+}
+
+export interface NetworkAgentOptions {
+  /** namespace/name of the NetworkAttachmentDefinition. */
+  readonly name: string;
+  readonly interface: string;
+  readonly onlyPools: ReadonlySet<ObjectKey> | undefined;
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly systemNamespace: string;
+  /** The agent's own name: its pod's. */
+  readonly agent: string;
+  readonly leaseTimes: LeaseTimes;
+  readonly findings: Findings;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly quarantines: Pick<QuarantineWriter, "write">;
+  readonly count: (what: "conflict" | "foreign-server", network: string) => void;
+  /** Something of it is to be saved. */
+  readonly onChange: () => void;
+}
+
+interface Held {
+  readonly address: V4Address;
+  readonly mac: Mac;
+  readonly holder: ServerAddress;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
+export class NetworkAgent {
+  readonly served: ServedNetwork;
+  readonly leases = new LeaseTable();
+  readonly #options: NetworkAgentOptions;
+  readonly #effects: Effects;
+  readonly #checks: BindingChecks;
+  /** Key: the pool, namespace/name. */
+  readonly #held = new Map<ObjectKey, Held>();
+  /** Those that were told to stop and have not yet. */
+  readonly #ending = new Set<Promise<void>>();
+  #wire: Wire | undefined;
+  /** Of the interface, while it is up. */
+  #mac: Mac | undefined;
+  #isFlushing = false;
+  /** What is listed first is not new: it was asked about when it was made. */
+  #isListed = false;
+  #isStopping = false;
+
+  constructor(options: NetworkAgentOptions) {
+    this.#options = options;
+    const { clock, name, findings, onlyPools, events, quarantines } = options;
+    this.served = new ServedNetwork({ name, onlyPools, findings });
+    const count = (what: "conflict" | "foreign-server") => options.count(what, name);
+    this.#effects = new Effects({ network: this.served, leases: this.leases, events, quarantines, clock, count });
+    this.#checks = new BindingChecks({
+      clock,
+      isHolder: (pool) => this.isHolder(pool),
+      binding: (address) => this.served.binding(address),
+      probe: ({ definition }, signal) => this.#probe(definition.address, signal),
+      found: (record, verdict) => {
+        const until = verdict.kind === "in-use" ? verdict.quarantine.untilMs : undefined;
+        this.#wire?.setQuarantine(name, record.definition.address, until);
+        this.#effects.takeVerdict(record, verdict);
+      },
+      onError: (error) => this.#failed("asking who has an address", error),
+    });
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** Its interface is up. */
+  get isLinked(): boolean {
+    return this.#mac !== undefined;
+  }
+
+  get checksPending(): number {
+    return this.#checks.pending;
+  }
+
+  isHolder(pool: ObjectKey): boolean {
+    return this.#held.get(pool)?.holder.isHolder ?? false;
+  }
+
+  /** A wire that has just been opened is told everything. */
+  useWire(wire: Wire): void {
+    const { name, interface: interfaceName } = this.#options;
+    this.#flush();
+    this.#wire = wire;
+    wire.setLink({ network: name, interface: interfaceName });
+    for (const pool of this.served.pools) wire.setPool(name, pool);
+    const records = [...this.served.bindings];
+    wire.replaceBindings(
+      name,
+      records.map(({ definition }) => definition),
+    );
+    for (const record of records) if (record.quarantine !== undefined) this.#quarantine(record);
+    for (const { address, holder } of this.#held.values()) if (holder.isHolder) wire.answerFor(name, address, true);
+  }
+
+  /** Pools or Holds of `served` changed. */
+  changed(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    setImmediate(() => this.#flush());
+  }
+
+  /** From now on, what comes is new. */
+  listed(): void {
+    this.#flush();
+    this.#isListed = true;
+  }
+
+  /** Undefined: its interface is down, or away. Then it gives its Leases up: others reach the clients. */
+  linked(mac: Mac | undefined): void {
+    this.#mac = mac;
+    this.#followPools();
+  }
+
+  take(effect: Effect): void {
+    this.#effects.take(effect);
+  }
+
+  /** Another host says that it has an address that we answer for. */
+  contested(address: V4Address, mac: Mac): void {
+    for (const { name, serverIdentifier } of this.served.pools) {
+      if (serverIdentifier.value !== address.value || mac === this.#otherAgentOf(name)) continue;
+      this.#effects.tellServerAddress(name, `${address}`, mac);
+    }
+  }
+
+  /** Until the signal; then the server addresses are handed over. The wire must be there until it ends. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#checks.run(signal);
+    this.#isStopping = true;
+    for (const pool of Array.from(this.#held.keys())) this.#end(pool);
+    await Promise.all(this.#ending);
+  }
+
+  #flush(): void {
+    this.#isFlushing = false;
+    const { setPools, deletePools, set, deleted, quarantines } = this.served.takeDifference();
+    const wire = this.#wire;
+    const { name } = this.#options;
+    for (const pool of deletePools) wire?.deletePool(name, pool);
+    for (const pool of setPools) wire?.setPool(name, pool);
+    if (set.length > 0 || deleted.length > 0) {
+      const refused = wire?.changeBindings(name, {
+        delete: deleted.map(({ definition }) => definition.address),
+        set: set.map(({ definition }) => definition),
+      });
+      for (const { error } of refused ?? []) this.#failed("a binding", error);
+    }
+    for (const { address } of deleted) if (this.served.binding(address) === undefined) this.leases.delete(address);
+    for (const record of quarantines) this.#quarantine(record);
+    for (const record of set) if (this.#isListed && record.hold !== undefined) this.#checks.add(record.address);
+    if (setPools.length + deletePools.length > 0) this.#followPools();
+    if (setPools.length + deletePools.length + set.length + deleted.length + quarantines.length > 0) {
+      this.#options.onChange();
+    }
+  }
+
+  /** As the records say now; one that is in use is asked about again by whoever answers at the server's address. */
+  #quarantine({ address, definition }: BindingRecord): void {
+    const quarantine = this.served.binding(address)?.quarantine;
+    this.#wire?.setQuarantine(this.#options.name, definition.address, quarantine?.untilMs);
+    if (quarantine?.by === "probe") this.#checks.watch(address);
+  }
+
+  /** One server address for each pool that is served, while the interface is up. */
+  #followPools(): void {
+    for (const [pool, { address, mac }] of Array.from(this.#held)) {
+      const now = this.served.pool(pool)?.serverIdentifier;
+      if (now?.value !== address.value || mac !== this.#mac) this.#end(pool);
+    }
+    if (this.#mac === undefined || this.#isStopping) return;
+    for (const { name, serverIdentifier } of this.served.pools) {
+      if (!this.#held.has(name)) this.#begin(name, serverIdentifier, this.#mac);
+    }
+  }
+
+  #begin(pool: ObjectKey, address: V4Address, mac: Mac): void {
+    const { client, clock, random, systemNamespace, agent, leaseTimes, log } = this.#options;
+    const { namespace = "", name: poolName } = parseKey(pool);
+    const identity = serverIdentity(agent, mac);
+    const lease = serverLeaseName({ namespace, name: poolName });
+    const { leaseDurationMs } = leaseTimes;
+    const lock = new LeaseLock({ client, namespace: systemNamespace, name: lease, identity, leaseDurationMs, clock });
+    const holder: ServerAddress = new ServerAddress({
+      lock,
+      identity,
+      clock,
+      random,
+      ...leaseTimes,
+      probe: (signal) => this.#probe(address, signal),
+      answer: (isOn) => this.#answer(address, isOn, holder),
+      onForeign: (other) => this.#effects.tellServerAddress(pool, `${address}`, other),
+      onChange: (isHolder) => {
+        log.info(isHolder ? "answering at the server's address" : "no longer answering at the server's address", {
+          pool,
+          address: `${address}`,
+        });
+      },
+      onError: (error) => this.#failed(`Lease ${lease}`, error),
+    });
+    const stop = new AbortController();
+    const ended = holder.run(stop.signal).catch((error: unknown) => this.#failed(`Lease ${lease}`, asError(error)));
+    this.#held.set(pool, { address, mac, holder, stop, ended });
+  }
+
+  /** One that ends does not silence its follower at the same address: the interface was made anew, say. */
+  #answer(address: V4Address, isOn: boolean, by: ServerAddress): void {
+    const isOthers = [...this.#held.values()].some(
+      ({ holder, address: other }) => holder !== by && holder.isHolder && other.value === address.value,
+    );
+    if (isOn || !isOthers) this.#wire?.answerFor(this.#options.name, address, isOn);
+  }
+
+  #end(pool: ObjectKey): void {
+    const held = this.#held.get(pool);
+    if (held === undefined) return;
+    this.#held.delete(pool);
+    held.stop.abort();
+    const ended = held.ended.finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
+  }
+
+  #otherAgentOf(pool: ObjectKey): string {
+    return partsOfServerIdentity(this.#held.get(pool)?.holder.lastHolder ?? "").mac;
+  }
+
+  async #probe(address: V4Address, signal: AbortSignal): Promise<Mac | undefined> {
+    if (this.#wire === undefined) throw new Error(`${this.name} has no wire yet.`);
+    const result = await this.#wire.probe(this.name, address, { signal, timeoutMs: probeMs });
+    return result.kind === "in-use" ? result.mac : undefined;
+  }
+
+  #failed(what: string, error: Error): void {
+    this.#options.log.warn("in the background", { network: this.name, what, error });
+  }
+}
+
+/** Three questions. A takeover after a crash is 3 s of the Lease, up to a second to see it, and this. */
+const probeMs = 500;
