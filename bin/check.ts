@@ -3,7 +3,9 @@ import { examine } from "../src/check/examine.ts";
 import { examineClaims } from "../src/check/examine/claims.ts";
 import { repair, repairClaims, repairedAddresses } from "../src/check/repair.ts";
 import { readSnapshot } from "../src/check/snapshot.ts";
-import { readClaims, SnapshotIndex } from "../src/claims/moves/snapshot.ts";
+import { examineVmNetworks } from "../src/check/vmnet/examine.ts";
+import { readVmNetworksCheck } from "../src/check/vmnet/snapshot.ts";
+import { readClaims, snapshotIndex } from "../src/claims/moves/snapshot.ts";
 import type { CheckedFinding, CheckOptions } from "../src/cli/check.ts";
 import { examineCoexistence, readCoexistence } from "../src/cli/coexistence-word.ts";
 import { connected } from "../src/cli/connection.ts";
@@ -18,7 +20,7 @@ export async function check(options: CheckOptions): Promise<readonly CheckedFind
   return connected(options, async (client, signal) => {
     const { systemNamespace } = options;
     const claims = await readClaims({ client, systemNamespace, now: Date.now, signal });
-    const aboutClaims = examineClaims(new SnapshotIndex(claims));
+    const aboutClaims = examineClaims(snapshotIndex(claims));
     const repairedClaims = options.repair
       ? await repairClaims(claims, aboutClaims, { client, ledgerOf: ledgersOf(client), clock: realClock, signal })
       : undefined;
@@ -32,6 +34,7 @@ export async function check(options: CheckOptions): Promise<readonly CheckedFind
     return [
       ...aboutCoexistence,
       ...toldClaims,
+      ...examineVmNetworks(await readVmNetworksCheck({ client, systemNamespace, now: Date.now, signal })),
       ...(await checkPools(client, options, repairedAddresses(aboutClaims), signal)),
     ];
   });

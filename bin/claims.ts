@@ -8,7 +8,7 @@ import { planAdoption } from "../src/claims/moves/adopt.ts";
 import { planFile, exportClaims, parseExport } from "../src/claims/moves/export.ts";
 import { moveAll, type MovingReport } from "../src/claims/moves/move-all.ts";
 import { ClaimsError, type MoveDecision } from "../src/claims/moves/move.ts";
-import { readClaims, SnapshotIndex } from "../src/claims/moves/snapshot.ts";
+import { readClaims, snapshotIndex, type SnapshotIndex } from "../src/claims/moves/snapshot.ts";
 import { planTakeover, refuseBeside } from "../src/claims/moves/takeover.ts";
 import { releaseFinalizers } from "../src/claims/uninstall.ts";
 import type { Adopt, AdoptRequest } from "../src/cli/adopt.ts";
@@ -16,7 +16,6 @@ import type { Claims, ClaimsRequest } from "../src/cli/claims.ts";
 import { UsageError } from "../src/cli/cluster-command.ts";
 import { connected } from "../src/cli/connection.ts";
 import type { Output } from "../src/cli/program.ts";
-import { controllerLease } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { ReservationLedger } from "../src/ledger/reservation/reservation-ledger.ts";
@@ -38,7 +37,7 @@ export const claims: Claims = {
   releaseFinalizers: (request, output) =>
     connected(request, async (client, signal) => {
       const say = (line: string) => output.line(line);
-      await releaseFinalizers({ ...request, client, clock: realClock, leaderLease: controllerLease, say, signal });
+      await releaseFinalizers({ ...request, client, clock: realClock, say, signal });
     }),
 };
 
@@ -75,7 +74,7 @@ function parsed(path: string) {
 }
 
 function looking<T>(request: ClaimsRequest, ask: (books: SnapshotIndex) => T): Promise<T> {
-  return connected(request, async (client, signal) => ask(new SnapshotIndex(await look(client, request, signal))));
+  return connected(request, async (client, signal) => ask(snapshotIndex(await look(client, request, signal))));
 }
 
 function look(client: KubeClient, { systemNamespace, namespace }: ClaimsRequest, signal: AbortSignal) {

@@ -7,12 +7,16 @@ import { clusterConfig, stopSignal } from "../src/cli/connection.ts";
 import type { ControllerOptions } from "../src/cli/controller.ts";
 import { controllerLease } from "../src/cluster/state.ts";
 import { assembleController } from "../src/controller/controller.ts";
+import { asError } from "../src/kube/abort.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { connect } from "../src/kube/config/connect.ts";
 import { KubeMetrics } from "../src/kube/process/metrics.ts";
-import { makeLog } from "../src/log/log.ts";
+import type { KubeClient } from "../src/kube/rest.ts";
+import { type Log, makeLog } from "../src/log/log.ts";
 import { defaultLimits } from "../src/pools/leaks/judge.ts";
 import { defaultCutLimits, trustedNamespaces } from "../src/slices/ranges/consent.ts";
+import { ownImage } from "../src/vmnet/agents/own-image.ts";
+import { namedRanges } from "../src/vmnet/rules/cluster-ranges.ts";
 
 export async function controller(options: ControllerOptions): Promise<void> {
   const { systemNamespace, cooldownMs, observeMs, allowMassRelease, logLevel, logFormat } = options;
@@ -26,6 +30,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
   });
   const { client } = connection;
   const instance = process.env["POD_NAME"] ?? `${hostname()}-${process.pid}`;
+  const image = options.agentImage ?? (await imageOf(client, systemNamespace, log));
   const assembled = assembleController({
     client,
     clock: realClock,
@@ -51,6 +56,8 @@ export async function controller(options: ControllerOptions): Promise<void> {
     },
     gate: options.persistentIps,
     needsLabel: options.persistentIpsLabel,
+    ...(image !== undefined && { agents: { image, replicas: Math.max(1, options.agentReplicas) } }),
+    clusterRanges: namedRanges(options.clusterCidrs),
     ...(options.webhookPort !== undefined && { webhook: { port: options.webhookPort } }),
     registry,
     kubeMetrics,
@@ -64,4 +71,18 @@ export async function controller(options: ControllerOptions): Promise<void> {
     ...(options.leaderElect && { election: { identity: instance, onChange } }),
     onListen: (what, port) => log.info("listening", { what, port }),
   });
+}
+
+/** Undefined: it runs outside of a pod, or the server does not say; then no agents of managed DHCP are deployed. */
+async function imageOf(client: KubeClient, namespace: string, log: Log): Promise<string | undefined> {
+  const name = process.env["POD_NAME"];
+  if (name === undefined) return undefined;
+  try {
+    return await ownImage(client, { namespace, name });
+  } catch (error) {
+    log.warn("its own image is not known, and no DHCP agents are deployed: give --agent-image", {
+      error: asError(error),
+    });
+    return undefined;
+  }
 }

@@ -1,16 +1,20 @@
-// The controller and this machine's daemon, in one process on one client: what `holdfast up` runs beside its API.
+// The controller, this machine's daemon and its DHCP agent, in one process on one client: what `holdfast up` runs
+// beside its API.
 import { hostname } from "node:os";
 
 import { Registry } from "prom-client";
 
+import { runAgent } from "../src/agent/agent.ts";
+import type { Target } from "../src/agent/target.ts";
 import { assembleController } from "../src/controller/controller.ts";
+import { openWire } from "../src/dhcp/socket/open.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { nodeNameOf, OwnNode } from "../src/kube/process/own-node.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { type HeldObject, readHeld } from "../src/ledger/reservation/list-holds.ts";
 import { makeLog } from "../src/log/log.ts";
 import { runDaemon } from "../src/node/daemon.ts";
-import { NodeMetrics } from "../src/node/metrics.ts";
+import { nodeMetrics } from "../src/node/metrics.ts";
 import { realMachine } from "../src/node/real-machine.ts";
 
 export interface LocalOptions {
@@ -20,6 +24,8 @@ export interface LocalOptions {
   /** Folder of what must survive a restart. */
   readonly state: string;
   readonly cooldownMs: number;
+  /** Networks whose VMs are served DHCP, and where they are. */
+  readonly dhcp: readonly Target[];
   readonly onListen: () => void;
 }
 
@@ -50,7 +56,7 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
       ...options,
       node,
       isolation: { isolated: false, globalNamespaces: [] },
-      metrics: new NodeMetrics(new Registry()),
+      metrics: nodeMetrics(new Registry()),
       ...realMachine,
       log,
     },
@@ -60,8 +66,11 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
     ended.abort();
     throw error;
   };
+  // Nobody is there to take over, and its state is in the same folder as the API server's.
+  const agent = { client, clock, log, systemNamespace, name: node, targets: options.dhcp, openWire, handOverMs: 0 };
+  const answering = options.dhcp.length === 0 ? Promise.resolve() : runAgent(agent, until);
   const leading = controller.run(until, { election: { identity, ...leaseMs }, runnables: [ownNode.keep] });
-  await Promise.all([leading.catch(stopOthers), daemon.catch(stopOthers)]);
+  await Promise.all([leading.catch(stopOthers), daemon.catch(stopOthers), answering.catch(stopOthers)]);
 }
 
 function isOf(object: HeldObject, uid: string): boolean {

@@ -10,7 +10,7 @@ import { KubeMetrics } from "../src/kube/process/metrics.ts";
 import { JournalError } from "../src/ledger/journal/error.ts";
 import { makeLog } from "../src/log/log.ts";
 import { runDaemon } from "../src/node/daemon.ts";
-import { NodeMetrics } from "../src/node/metrics.ts";
+import { nodeMetrics } from "../src/node/metrics.ts";
 import { realMachine } from "../src/node/real-machine.ts";
 
 export async function node(options: NodeOptions): Promise<void> {
@@ -19,7 +19,7 @@ export async function node(options: NodeOptions): Promise<void> {
   const log = makeLog({ write, level: logLevel, format: logFormat, now: Date.now }).with({ node: nodeName });
   const registry = new Registry();
   const kubeMetrics = new KubeMetrics(registry);
-  const metrics = new NodeMetrics(registry);
+  const metrics = nodeMetrics(registry);
   const observe = (report: CallReport) => {
     kubeMetrics.call(report);
     metrics.call(report);

@@ -15,6 +15,7 @@ process.exitCode = await run(
   // Loaded when it is asked for: `holdfast explain` needs neither an API server nor an HTTP client.
   {
     adopt: async (...given) => (await import("./claims.ts")).adopt(...given),
+    agent: async (options) => (await import("./agent.ts")).agent(options),
     check: async (options) => (await import("./check.ts")).check(options),
     claims: {
       list: async (...given) => (await import("./claims.ts")).claims.list(...given),
@@ -29,6 +30,7 @@ process.exitCode = await run(
     },
     controller: async (options) => (await import("./controller.ts")).controller(options),
     import: async (...given) => (await import("./transfer.ts")).takeOver(...given),
+    leases: async (...given) => (await import("./look.ts")).leases(...given),
     migrate: {
       plan: async (...given) => (await import("./transfer.ts")).migrate.plan(...given),
       apply: async (...given) => (await import("./transfer.ts")).migrate.apply(...given),
@@ -41,6 +43,7 @@ process.exitCode = await run(
       list: async (...given) => (await import("./slices.ts")).list(...given),
       release: async (...given) => (await import("./slices.ts")).release(...given),
     },
+    traceDhcp: async (options, output) => (await import("./dhcp.ts")).trace(options, output),
     up: async (options, output) => (await import("./up.ts")).up(options, output),
     who: async (options, asked) => (await import("./look.ts")).who(options, asked),
   },

@@ -6,7 +6,6 @@ import { readSlices } from "../src/check/slices/snapshot.ts";
 import { rangeTables } from "../src/check/slices/table.ts";
 import { connected } from "../src/cli/connection.ts";
 import type { ListSlices, ReleaseSlices } from "../src/cli/slices.ts";
-import { controllerLease } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
 
 export const list: ListSlices = (options) =>
@@ -21,7 +20,7 @@ export const list: ListSlices = (options) =>
 export const release: ReleaseSlices = (request, output) =>
   connected(request, async (client, signal) => {
     const say = (line: string) => output.line(line);
-    const common = { client, clock: realClock, by: operator(), leaderLease: controllerLease, signal, say };
+    const common = { client, clock: realClock, by: operator(), signal, say };
     await releaseNode({ ...request, ...common });
   });
 

@@ -1,6 +1,6 @@
 // `holdfast migrate` and `holdfast import`, put together: connection, record, clock, signals.
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
 import { UsageError } from "../src/cli/cluster-command.ts";
@@ -15,9 +15,9 @@ import { apply } from "../src/transfer/apply.ts";
 import { TransferError } from "../src/transfer/error.ts";
 import type { MigrationOptions } from "../src/transfer/migration.ts";
 import { makePlan } from "../src/transfer/plan/plan.ts";
-import { readSurvey } from "../src/transfer/plan/read-survey.ts";
 import { showPlan } from "../src/transfer/plan/show.ts";
 import { describeStep, phasesBack } from "../src/transfer/plan/step.ts";
+import { readSurvey } from "../src/transfer/plan/survey.ts";
 import { pauseOwner } from "../src/transfer/quiesce/fence-pause.ts";
 import { policyOwner } from "../src/transfer/quiesce/fence-policy.ts";
 import { configMapStore } from "../src/transfer/record/record-config-map.ts";

@@ -3,8 +3,9 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
+import { parseTarget } from "../src/agent/target.ts";
 import { definitionOf } from "../src/api/definition.ts";
-import { kinds } from "../src/api/kinds.ts";
+import { kinds, managedDhcpKinds } from "../src/api/kinds.ts";
 import { networkAttachmentDefinitionCrd } from "../src/api/network-attachment-definition.ts";
 import { type Api, openApi } from "../src/apiserver/api.ts";
 import { serve, type Served } from "../src/apiserver/serve/server.ts";
@@ -23,6 +24,7 @@ const systemNamespace = "kube-system";
 const cooldownMs = 30_000;
 
 export async function up(options: UpOptions, output: Output): Promise<void> {
+  const dhcp = targetsOf(options);
   makeFolder(resolve(options.data));
   const kubeconfig = join(options.data, "kubeconfig");
   const socket = join(options.data, "cni.sock");
@@ -43,7 +45,7 @@ export async function up(options: UpOptions, output: Output): Promise<void> {
     try {
       const onListen = () => output.line(`Waiting for CNI requests on ${socket}.`);
       await runLocal(
-        { client, systemNamespace, socket, state: options.data, cooldownMs, onListen },
+        { client, systemNamespace, socket, state: options.data, cooldownMs, dhcp, onListen },
         stopSignal("SIGHUP"),
       );
     } finally {
@@ -52,6 +54,14 @@ export async function up(options: UpOptions, output: Output): Promise<void> {
     }
   } finally {
     api.close();
+  }
+}
+
+function targetsOf({ dhcp }: UpOptions) {
+  try {
+    return dhcp.map((text) => parseTarget("network", text));
+  } catch (error) {
+    throw new UsageError(asError(error).message.replace("--network", "--dhcp"), 2, { cause: error });
   }
 }
 
@@ -135,7 +145,7 @@ function applier(client: KubeClient) {
 
 async function makeKinds(client: KubeClient, api: Api): Promise<void> {
   const apply = applier(client);
-  for (const crd of [networkAttachmentDefinitionCrd, ...kinds.map(definitionOf)]) {
+  for (const crd of [networkAttachmentDefinitionCrd, ...[...kinds, ...managedDhcpKinds].map(definitionOf)]) {
     await apply(crds, crd as unknown as KubeObject);
   }
   await installClaimDefinition({ client, dryRun: false, signal: new AbortController().signal });

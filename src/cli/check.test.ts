@@ -70,8 +70,31 @@ describe("holdfast who and pools", () => {
     const { code, err } = await holdfast({ who: async () => [] }, "who", "10.0.0.9");
     expect({ code, err }).toEqual({
       code: 1,
-      err: ["holdfast: nobody holds 10.0.0.9, or it is no pod, claim or VM that holds anything."],
+      err: ["holdfast: nobody holds 10.0.0.9, or it is no MAC, pod, claim or VM that holds anything."],
     });
+  });
+
+  it("leases of a pool that is not there are told with exit code 1, and of one that is as they are", async () => {
+    const missing = await holdfast({ leases: async () => undefined }, "leases", "shop/none");
+    expect([missing.code, missing.err]).toEqual([1, [expect.stringContaining("there is no pool shop/none")]]);
+    const row = {
+      address: "10.0.0.7",
+      mac: "02:00:00:00:00:01",
+      vm: "shop/web",
+      network: "shop/net",
+      pool: "shop/blue",
+    };
+    const rows = [{ ...row, state: "bound", until: "", note: "" }] as const;
+    const asked: unknown[] = [];
+    const leases = async (_: unknown, pool?: string) => {
+      asked.push(pool);
+      return rows;
+    };
+    const { code, out } = await holdfast({ leases }, "leases", "shop/blue");
+    expect([code, out[1]?.split(/ +/)]).toEqual([0, [...Object.values(row), "bound"]]);
+    const json = await holdfast({ leases }, "leases", "-o", "json");
+    expect(JSON.parse(json.out.join(""))).toEqual({ leases: rows });
+    expect(asked).toEqual(["shop/blue", undefined]);
   });
 
   it("a sliced range says so", async () => {

@@ -1,6 +1,7 @@
 // `holdfast check`: what does not fit together, and with --repair what can be set right safely.
 import type { Command } from "commander";
 
+import type { Finding } from "../check/finding.ts";
 import { ClusterCommand, type LookOptions, type Printed, UsageError } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
@@ -11,13 +12,8 @@ export interface CheckOptions extends LookOptions {
   readonly allowMassRelease: boolean;
 }
 
-export interface CheckedFinding {
-  readonly code: string;
-  /** `info`: it passes by itself, and leaves the exit code alone. */
-  readonly severity: "error" | "warning" | "info";
-  readonly objects: readonly string[];
-  readonly message: string;
-  readonly remedy: string;
+/** One of severity `info` leaves the exit code alone. */
+export interface CheckedFinding extends Omit<Finding, "repair"> {
   /** With --repair: whether it was set right, and in a sentence how, or why not. */
   readonly repaired?: { readonly isDone: boolean; readonly words: string };
 }

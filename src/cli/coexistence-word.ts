@@ -7,8 +7,7 @@ import { configMaps, leases } from "../cluster/resources.ts";
 import { fetchState, stateName } from "../cluster/state.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { whyNotMoved } from "../ledger/coexistence/moving.ts";
-import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
+import { detectUpstream, type Upstream, whyNotMoved } from "../ledger/coexistence/upstream.ts";
 import { strayWords } from "../pools/coexistence/verdict.ts";
 import { UsageError } from "./cluster-command.ts";
 

@@ -5,6 +5,7 @@ import { persistenceLabelName } from "../api/claims/claim-marks.ts";
 import { type GateMode, gateModes } from "../claims/leader/feature-gate.ts";
 import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
 import { defaultCutLimits } from "../slices/ranges/consent.ts";
+import { defaultAgentReplicas } from "../vmnet/agents/deployment.ts";
 import { ClusterCommand, type DaemonOptions } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
@@ -26,6 +27,10 @@ export interface ControllerOptions extends DaemonOptions {
   readonly maxSlicesPerNamespace: number;
   readonly persistentIps: GateMode;
   readonly persistentIpsLabel: boolean;
+  /** Undefined: that of the controller's own pod. */
+  readonly agentImage?: string;
+  readonly agentReplicas: number;
+  readonly clusterCidrs: readonly string[];
   /** Undefined: no webhooks are served. */
   readonly webhookPort?: number;
 }
@@ -36,7 +41,7 @@ export type RunController = (options: ControllerOptions, output: Output) => Prom
 export function controllerCommand(output: Output, controller: RunController): Command {
   return new ClusterCommand("controller")
     .description(
-      "Run the controller of a cluster: mirrors and free maps of pools, coexistence with whereabouts, leak collection, slices of nodes, persistent addresses of virtual machines. One of its replicas leads.",
+      "Run the controller of a cluster: mirrors and free maps of pools, coexistence with whereabouts, leak collection, slices of nodes, persistent addresses of virtual machines, managed DHCP. One of its replicas leads.",
     )
     .systemNamespace("where pools, the lease and the shared state are")
     .option("--no-leader-elect", "lead at once, without a lease; only where no other runs")
@@ -110,9 +115,24 @@ export function controllerCommand(output: Output, controller: RunController): Co
       `only for VMs with the label ${persistenceLabelName}: "true", on them or on their template`,
       false,
     )
+    .option(
+      "--agent-image <image>",
+      "what the DHCP agents of managed pools run (default: the image of the controller's own pod; outside of a pod none are deployed)",
+    )
+    .number(
+      "--agent-replicas",
+      "how many agents a managed pool has that names no number itself",
+      9,
+      defaultAgentReplicas,
+    )
+    .names(
+      "--cluster-cidrs <cidrs>",
+      "ranges of services and pods that no pool of managed DHCP may overlap, beside those of ServiceCIDR objects and of nodes, with commas",
+      [],
+    )
     .number(
       "--webhook-port",
-      "serve the webhooks of deploy/webhooks.yaml on this port: references in launcher pods, protection of claims (default: off)",
+      "serve the webhooks of deploy/webhooks.yaml on this port: references in launcher pods, protection of claims, checks of managed DHCP (default: off)",
       65_535,
     )
     .action((options: ControllerOptions) => controller(options, output));

@@ -117,8 +117,7 @@ function buildPool(options: ExplainOptions): Pool {
 
 /** Where slice and range meet: the first and the last address of a slice are addresses like any other. */
 function endsOf(whole: PoolDefinition, slice: Prefix): { readonly start: Address; readonly end: Address } {
-  const usable = usableOf(whole);
-  const both = usable && intersection(usable, intervalOf(slice));
+  const both = intersection(usableOf(whole), intervalOf(slice));
   if (both !== undefined) return { start: both.first, end: both.last };
   throw new UsageError(`--slice ${slice} has no address that ${whole.prefix} hands out: give a block inside it.`);
 }

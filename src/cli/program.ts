@@ -9,7 +9,10 @@ import type { Claims } from "./claims.ts";
 import { UsageError } from "./cluster-command.ts";
 import type { Coexistence } from "./coexistence.ts";
 import type { RunController } from "./controller.ts";
+import type { RunAgent } from "./dhcp/agent.ts";
+import type { TraceDhcp } from "./dhcp/dhcp.ts";
 import type { Import } from "./import.ts";
+import type { ListLeases } from "./leases.ts";
 import type { Migrate } from "./migrate.ts";
 import type { RunNode } from "./node.ts";
 import type { ListPools } from "./pools.ts";
@@ -27,17 +30,20 @@ export interface Output {
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
   readonly adopt: Adopt;
+  readonly agent: RunAgent;
   readonly check: Check;
   readonly claims: Claims;
   readonly coexistence: Coexistence;
   readonly controller: RunController;
   readonly import: Import;
+  readonly leases: ListLeases;
   readonly migrate: Migrate;
   readonly node: RunNode;
   readonly pools: ListPools;
   /** Builds the CNI plugin, or finds it built. */
   readonly shims: ShimSource;
   readonly slices: Slices;
+  readonly traceDhcp: TraceDhcp;
   readonly up: Up;
   readonly who: Who;
 }
@@ -46,14 +52,17 @@ type Maker = (output: Output, wiring: Wiring) => Promise<Command>;
 
 const commands: Readonly<Record<string, Maker>> = {
   adopt: async (output, { adopt }) => (await import("./adopt.ts")).adoptCommand(output, adopt),
+  agent: async (output, { agent }) => (await import("./dhcp/agent.ts")).agentCommand(output, agent),
   check: async (output, { check }) => (await import("./check.ts")).checkCommand(output, check),
   claims: async (output, { claims }) => (await import("./claims.ts")).claimsCommand(output, claims),
   cni: async (output, { shims }) => (await import("./cni.ts")).cniCommand(output, shims),
   coexistence: async (output, wiring) =>
     (await import("./coexistence.ts")).coexistenceCommand(output, wiring.coexistence),
   controller: async (output, wiring) => (await import("./controller.ts")).controllerCommand(output, wiring.controller),
+  dhcp: async (output, { traceDhcp }) => (await import("./dhcp/dhcp.ts")).dhcpCommand(output, traceDhcp),
   explain: async (output) => (await import("./explain.ts")).explainCommand(output),
   import: async (output, wiring) => (await import("./import.ts")).importCommand(output, wiring.import),
+  leases: async (output, { leases }) => (await import("./leases.ts")).leasesCommand(output, leases),
   migrate: async (output, { migrate }) => (await import("./migrate.ts")).migrateCommand(output, migrate),
   node: async (output, { node }) => (await import("./node.ts")).nodeCommand(output, node),
   pools: async (output, { pools }) => (await import("./pools.ts")).poolsCommand(output, pools),

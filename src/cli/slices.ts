@@ -2,14 +2,12 @@
 import { Command } from "commander";
 
 import { countOf } from "../api/fields.ts";
+import type { ReleaseOptions } from "../check/slices/release-node.ts";
 import { type RangeTable, rangeLines, type TableFilter } from "../check/slices/table.ts";
 import { parseIpamConfig } from "../cni/config/ipam-config.ts";
 import { parseNetwork } from "../cni/config/network.ts";
-import { poolDefinitionOf } from "../cni/config/pool-definition.ts";
+import { usefulOf } from "../cni/config/pool-definition.ts";
 import { CniError } from "../cni/error.ts";
-import { reservationsOf, usableOf } from "../ipam/definition.ts";
-import { difference, type IntervalSet } from "../net/interval-set.ts";
-import type { Prefix } from "../net/prefix.ts";
 import { capacityOf, objectBytesMax, type SizingPlan, sizeFor } from "../slices/plan/capacity.ts";
 import {
   ClusterCommand,
@@ -22,14 +20,8 @@ import {
 } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
-export interface ReleaseRequest extends LookOptions {
-  readonly node: string;
-  readonly dryRun: boolean;
-  readonly isConfirmed: boolean;
-  readonly wait: boolean;
-  readonly observeMs: number;
-  readonly timeoutMs: number;
-}
+type Asked = "node" | "dryRun" | "isConfirmed" | "wait" | "observeMs" | "timeoutMs";
+export type ReleaseRequest = LookOptions & Pick<ReleaseOptions, Asked>;
 
 export type ListSlices = (options: LookOptions & TableFilter) => Promise<readonly RangeTable[]>;
 export type ReleaseSlices = (request: ReleaseRequest, output: Output) => Promise<void>;
@@ -137,16 +129,8 @@ function fits({ carried, nodes, objectBytes }: SizingPlan): boolean {
   return carried >= BigInt(nodes) && objectBytes <= objectBytesMax;
 }
 
-interface Question {
-  readonly range: Prefix;
-  readonly sliceLength: number;
-  readonly floatingLength: number | undefined;
-  readonly useful: IntervalSet;
-  readonly nodes: number;
-}
-
 /** Read by the parser of the CNI configuration: what it refuses there is refused here, in the same words. */
-function questionOf({ range, size, floating, start, end, exclude, l3, nodes }: Flags): Question {
+function questionOf({ range, size, floating, start, end, exclude, l3, nodes }: Flags) {
   const ipam = {
     type: "holdfast",
     range,
@@ -164,14 +148,11 @@ function questionOf({ range, size, floating, start, end, exclude, l3, nodes }: F
     const parsed = config.ranges[0]!;
     if (parsed.sliceLength === undefined)
       throw new UsageError(`--size ${JSON.stringify(size)} is no prefix length: give one, like /22.`);
-    const definition = poolDefinitionOf(config, parsed);
-    const usable = usableOf(definition);
-    const kept = [...(definition.excludes ?? []), ...reservationsOf(definition).map(({ interval }) => interval)];
     return {
       range: parsed.prefix,
       sliceLength: parsed.sliceLength,
       floatingLength: parsed.floatingLength,
-      useful: difference(usable === undefined ? [] : [usable], kept),
+      useful: usefulOf(config, parsed),
       nodes,
     };
   } catch (error) {

@@ -2,9 +2,9 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 
-import { ReadingCommand } from "./cluster-command.ts";
+import { collected, ReadingCommand } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
 export interface UpOptions {
@@ -12,6 +12,8 @@ export interface UpOptions {
   readonly host: string;
   readonly port: number;
   readonly example: boolean;
+  /** NAMESPACE/NAD=INTERFACE: managed DHCP is served there, by this process. */
+  readonly dhcp: readonly string[];
 }
 
 /** Runs until it is told to stop. */
@@ -32,6 +34,14 @@ export function upCommand(output: Output, up: Up): Command {
     )
     .number("--port", "port to listen on; 0 takes a free one", 65_535, 7443)
     .option("--no-example", "do not make the example network")
+    .addOption(
+      new Option(
+        "--dhcp <namespace/name=interface>",
+        "serve managed DHCP for this network on this interface, as `holdfast agent` does; may be repeated; needs CAP_NET_RAW",
+      )
+        .argParser(collected)
+        .default([], "none"),
+    )
     .action(({ data = defaultData, ...options }: Omit<UpOptions, "data"> & { readonly data?: string }) =>
       up({ ...options, data }, output),
     );

@@ -1,4 +1,4 @@
-// `holdfast who`: who holds an address, or what a pod, a claim or a VM holds, since when and why.
+// `holdfast who`: who holds an address or uses a MAC, or what a pod, a claim or a VM holds, since when and why.
 import type { Command } from "commander";
 
 import { type Answer, answerLines, type Asked, parseAsked } from "../check/who.ts";
@@ -10,11 +10,11 @@ export type Who = (options: LookOptions, asked: Asked) => Promise<readonly Answe
 export function whoCommand(output: Output, who: Who): Command {
   return new ClusterCommand("who")
     .description(
-      "Say who holds an address, or which addresses a pod, a claim or a VM holds: since when, on which node, used by which pods, and why.",
+      "Say who holds an address, or which addresses a MAC, a pod, a claim or a VM has: since when, on which node, used by which pods, and why.",
     )
     .argument(
       "<address-or-owner>",
-      "10.0.0.7, fd00::7, namespace/name of a pod, claim or VM, or one of the namespace default",
+      "10.0.0.7, fd00::7, 02:00:0a:00:00:07, namespace/name of a pod, claim or VM, or one of the namespace default",
     )
     .systemNamespace()
     .printed()
@@ -23,6 +23,6 @@ export function whoCommand(output: Output, who: Who): Command {
       if (format === "json") output.line(JSON.stringify({ holds: answers }));
       else for (const line of answers.flatMap(answerLines)) output.line(line);
       if (answers.length === 0)
-        throw new UsageError(`nobody holds ${text}, or it is no pod, claim or VM that holds anything.`, 1);
+        throw new UsageError(`nobody holds ${text}, or it is no MAC, pod, claim or VM that holds anything.`, 1);
     });
 }
