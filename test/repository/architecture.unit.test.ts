@@ -14,6 +14,7 @@ describe("pictures", () => {
   it.each([
     ["an ADD", 20],
     ["a VM's address", 15],
+    ["a VM's address with managed DHCP", 15],
     ["a slice", 15],
   ])("every file that the life of %s goes through is there", (whose, atLeast) => {
     const picture = read("ARCHITECTURE.md").split(`### The life of ${whose}`)[1]!.split("```")[1]!;

@@ -82,14 +82,18 @@ function faultIn(call: string): string | undefined {
 }
 
 describe("commands in documents", () => {
-  it.each(["README.md", "docs/persistent-ips.md", "docs/install.md", "docs/node-slices.md", "docs/leaks.md"])(
-    "%s names those that there are, with options that they have",
-    (document) => {
-      const calls = callsIn(read(document));
-      expect(calls).not.toEqual([]);
-      expect(calls.map(faultIn).filter((fault) => fault !== undefined)).toEqual([]);
-    },
-  );
+  it.each([
+    "README.md",
+    "docs/persistent-ips.md",
+    "docs/managed-dhcp.md",
+    "docs/install.md",
+    "docs/node-slices.md",
+    "docs/leaks.md",
+  ])("%s names those that there are, with options that they have", (document) => {
+    const calls = callsIn(read(document));
+    expect(calls).not.toEqual([]);
+    expect(calls.map(faultIn).filter((fault) => fault !== undefined)).toEqual([]);
+  });
 
   it.each([
     ["holdfast clams", "no such command"],
@@ -132,5 +136,26 @@ describe("what is said of claims", () => {
     const metrics = found(/name: "(holdfast_\w+)"/g);
     expect(metrics.length).toBeGreaterThan(5);
     expect(missing(metrics, "docs/persistent-ips.md")).toEqual([]);
+  });
+});
+
+describe("what is said of managed DHCP", () => {
+  const sources = [...filesIn("src/vmnet", ".ts"), ...filesIn("src/agent", ".ts")]
+    .filter((path) => !path.endsWith(".test.ts"))
+    .map(read)
+    .join("\n");
+  const text = read("docs/managed-dhcp.md");
+  const missing = (pattern: RegExp) => {
+    const names = [...new Set([...sources.matchAll(pattern)].map(([, name = ""]) => name))];
+    expect(names.length).toBeGreaterThan(5);
+    return names.filter((name) => !text.includes(`\`${name}\``));
+  };
+
+  it("docs/managed-dhcp.md has every event and every reason of a condition", () => {
+    expect(missing(/(?:"Warning",\s*|#tell(?:Pool)?\([\w.]+, |\bno\(|reason: )"([A-Z]\w+)"/g)).toEqual([]);
+  });
+
+  it("docs/managed-dhcp.md has every metric", () => {
+    expect(missing(/"((?:holdfast_(?:vm|dhcp)|vmdhcpcontroller)_\w+)"/g)).toEqual([]);
   });
 });

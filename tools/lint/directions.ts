@@ -62,17 +62,36 @@ export const folders: Readonly<Record<string, Folder>> = {
   },
   controller: {
     about: "one controller, put together: the shared informers, and the reconcilers that it starts",
-    imports: ["kube", "claims", "cluster", "log", "pools", "slices"],
+    imports: ["kube", "claims", "cluster", "log", "pools", "slices", "vmnet"],
   },
   check: {
     about: "what an operator's commands see and set right: one snapshot, findings, repairs, tables",
-    imports: [...features, "cni", "claims", "cluster", "ledger", "log", "pools", "slices"],
+    imports: [...features, "cni", "claims", "cluster", "ledger", "log", "pools", "slices", "vmnet"],
   },
-  vmnet: { about: "the managed DHCP reconcilers", imports: [...features, "dhcp"] },
+  vmnet: {
+    about: "managed DHCP: which addresses the NICs of VMs have, pools and their rules, where agents run",
+    imports: [...features, "cluster", "ledger", "log", "dhcp"],
+  },
+  agent: {
+    about: "the DHCP agent: follows the holds of its networks, answers on the wire, keeps the server's address",
+    imports: [...features, "cluster", "log", "dhcp"],
+  },
   migration: { about: "the live migration reconcilers", imports: [...features, "ovn"] },
   cli: {
     about: "the commands of ./holdfast",
-    imports: [...features, "check", "cni", "claims", "cluster", "ledger", "log", "pools", "slices", "transfer"],
+    imports: [
+      ...features,
+      "check",
+      "cni",
+      "claims",
+      "cluster",
+      "ledger",
+      "log",
+      "pools",
+      "slices",
+      "transfer",
+      "vmnet",
+    ],
   },
 };
 

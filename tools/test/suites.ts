@@ -71,8 +71,8 @@ export const suites: readonly Suite[] = [
   },
   {
     name: "kernel",
-    about: "namespaces, packet sockets and probes on a real Ethernet of bridges and macvlans",
-    debian: ["iproute2"],
+    about: "namespaces, packet sockets and probes on a real Ethernet of bridges and macvlans; Debian's DHCP clients",
+    debian: ["busybox", "dhcpcd-base", "iproute2", "isc-dhcp-client", "systemd", "tshark", "udhcpc", "util-linux"],
     root: true,
     at: "late",
     required: true,
