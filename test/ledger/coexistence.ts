@@ -9,7 +9,7 @@ import type { Transport } from "../../src/kube/transport/transport.ts";
 import { removeObject } from "../../src/ledger/reservation/guarded-delete.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { Corner, type LedgerFixture } from "./fixture.ts";
+import { Corner, type Entry, type LedgerFixture } from "./fixture.ts";
 
 const web: Owner = { kind: "pod", uid: "u-1", namespace: "d", name: "web", interface: "net1", containerId: "c-1" };
 const kept = ["holdfast.io/kept"];
@@ -124,6 +124,29 @@ export function coexistenceTests(fixture: LedgerFixture): void {
       expect(await removeObject(new KubeClient({ transport: slow }), reservations, rested!)).toBe("changed");
       expect(answered).toMatchObject({ outcome: "taken", hold: { owner: other } });
       expect(await corner.objects()).toMatchObject([{ spec: { podref: "d/other", containerid: "c-9" } }]);
+    });
+
+    it.each([
+      ["a release", "10.0.0.0/24", "10.0.0.5", "10.0.0.5", {}],
+      ["a release, of the old name", "fd00::/64", "fd00::5", "fd00--5", {}],
+      ["a take that gives way", "10.0.0.0/24", "10.0.0.5", "10.0.0.5", { id: "x", podref: "d/other", ifname: "net1" }],
+      ["a take that gives way, of the old name", "fd00::/64", "fd00::5", "fd00--5", { id: "x", podref: "d/other" }],
+    ])("%s leaves nothing where whereabouts' DEL deletes ours in between", async (_, range, text, name, entry) => {
+      const isOthers = "id" in entry;
+      await corner.pool("p", range, isOthers ? { "5": entry as Entry } : {});
+      const at = { namespace: corner.namespace, name };
+      let struck = 0;
+      // It deletes the address's reservation by name, whosever it is; our finalizer keeps the object, with a new version.
+      const rival: Transport = async (call) => {
+        if (call.method === "DELETE" && call.path.endsWith(`/${name}`) && struck++ === 0)
+          await corner.client.delete(reservations, at);
+        return fixture.transport()(call);
+      };
+      ledger = open(rival);
+      expect(await take(text, "p")).toMatchObject({ outcome: isOthers ? "held" : "taken" });
+      if (!isOthers) expect(await free(text)).toEqual({ outcome: "released" });
+      expect(struck).toBeGreaterThan(0);
+      expect(await corner.names()).toEqual([]);
     });
 
     it("a release leaves an entry alone that is another's by now, or of a later container", async () => {

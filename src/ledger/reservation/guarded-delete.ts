@@ -13,26 +13,36 @@ import type { KubeClient } from "../../kube/rest.ts";
 /** `changed`: since it was read, or another of its name is there; nothing was done. `gone`: it was, before. */
 export type Removal = "removed" | "gone" | "changed";
 
+/**
+ * Others may put or take their own finalizers meanwhile, and whereabouts' DEL deletes an address's reservation,
+ * whosever it is, which our finalizer then keeps. More often than that is no accident.
+ */
+const triesMax = 5;
+
+/** Also where only its finalizers have changed since, or somebody has begun to delete it: it holds for nobody else. */
 export async function removeObject<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,
-  { metadata }: KubeObject,
+  known: KubeObject,
   signal?: AbortSignal,
 ): Promise<Removal> {
-  const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
-  try {
-    const guard = { preconditions: { uid, resourceVersion }, propagationPolicy: "Background" } as const;
-    const left = await client.delete(resource, { namespace, name }, { signal, ...guard });
-    return left === undefined ? "removed" : await letGo(client, resource, left, signal);
-  } catch (error) {
-    if (isApiError(error, "not-found")) return "gone";
-    if (isApiError(error, "conflict")) return "changed";
-    throw error;
+  const { namespace = "", name = "", uid = "" } = known.metadata;
+  let { resourceVersion = "" } = known.metadata;
+  for (let tries = 1; ; tries++) {
+    try {
+      const guard = { preconditions: { uid, resourceVersion }, propagationPolicy: "Background" } as const;
+      const left = await client.delete(resource, { namespace, name }, { signal, ...guard });
+      return left === undefined ? "removed" : await letGo(client, resource, left, signal);
+    } catch (error) {
+      if (isApiError(error, "not-found")) return "gone";
+      if (!isApiError(error, "conflict")) throw error;
+    }
+    const found = await client.lookUp(resource, { namespace, name }, { signal });
+    if (found === undefined) return "gone";
+    if (found.metadata.uid !== uid || !isUnchanged(found, known) || tries === triesMax) return "changed";
+    resourceVersion = found.metadata.resourceVersion ?? "";
   }
 }
-
-/** A few others may put or take their own finalizers meanwhile; more than that is no accident. */
-const triesMax = 5;
 
 async function letGo<T extends KubeObject>(
   client: KubeClient,
@@ -65,11 +75,11 @@ async function letGo<T extends KubeObject>(
   return "removed";
 }
 
-/** But for its finalizers: whose it is, and what was noted. */
-function isUnchanged(object: KubeObject, deleted: KubeObject): boolean {
-  const [one, two] = [object, deleted].map((each) => {
-    const { spec, metadata } = each as KubeObject & { readonly spec?: unknown };
-    return [spec, metadata.labels, metadata.annotations];
+/** But for finalizers, deletion and status: whose it is, what was noted, and all that the object carries. */
+function isUnchanged(object: KubeObject, known: KubeObject): boolean {
+  const [one, two] = [object, known].map((each) => {
+    const { apiVersion: _, kind: _1, status: _2, metadata, ...content } = each as KubeObject & Record<string, unknown>;
+    return [content, metadata.labels, metadata.annotations];
   });
   return isDeepStrictEqual(one, two);
 }
