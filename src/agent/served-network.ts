@@ -40,7 +40,7 @@ export interface ServedNetworkOptions {
   readonly name: string;
   /** Serve these pools alone, namespace/name; undefined: all of the network that `trusted` lets. */
   readonly onlyPools?: ReadonlySet<ObjectKey> | undefined;
-  /** Namespaces beside the network's own whose pools may name it: a tenant's pool could reserve addresses for itself. */
+  /** Namespaces beside the network's own whose pools may name it: a tenant's could reserve addresses for itself. */
   readonly trusted?: ReadonlySet<string> | undefined;
   readonly findings: Findings;
   readonly names?: NamesKnown;
