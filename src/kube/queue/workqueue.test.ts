@@ -220,6 +220,17 @@ describe("shutdown", () => {
     q.done("a");
     expect(await q.take()).toBeUndefined();
   });
+
+  test("abandon: ends a drain whose worker is between two keys", async () => {
+    const { queue: q } = queue();
+    q.add("a");
+    q.add("b");
+    q.done((await q.take())!);
+    const drain = q.drain();
+    q.abandon();
+    await drain;
+    expect(await q.take()).toBeUndefined();
+  });
 });
 
 describe("delayed adds", () => {

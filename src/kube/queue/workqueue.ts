@@ -128,7 +128,7 @@ export class Workqueue {
       this.#queue.set(key, this.#options.clock.monotonicMs());
       this.#handOut();
     }
-    if (this.#processing.size === 0 && this.length === 0) for (const wake of this.#idle.splice(0)) wake();
+    this.#wakeIdle();
   }
 
   /** Takes no more keys, drops those with a delay; those in the queue are still handed out. */
@@ -152,6 +152,12 @@ export class Workqueue {
     this.#behind.clear();
     this.#again.clear();
     this.close();
+    // Workers between two keys have none that would be done.
+    this.#wakeIdle();
+  }
+
+  #wakeIdle(): void {
+    if (this.#processing.size === 0 && this.length === 0) for (const wake of this.#idle.splice(0)) wake();
   }
 
   /** Only a key that is new to the queue is refused: one that was let in must not be lost, least of all in a timer. */
