@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { nodeLeaseName } from "../../src/api/slices/node-lease.ts";
-import { readGrant } from "../../src/api/slices/slice-grant.ts";
+import { grantAnnotation, readGrant, writeGrant } from "../../src/api/slices/slice-grant.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { sliceMarks, sliceName } from "../../src/cluster/slice-object.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
@@ -64,6 +64,24 @@ describe("join and leave", () => {
       await fixture.client.create(kinds.ipPools, { metadata, spec: { range: `${place.block}`, allocations: {} } });
     }
     for (const place of places) await fixture.until("it is gone", () => isGone(slice(sliceName(place))));
+    expect(await fixture.allocations("blue")).toEqual(before);
+  });
+
+  it("an earlier grant of another's slice that a copy of etcd brings back goes, although no journal has it", async () => {
+    fixture.lead();
+    await join("n1", "n2");
+    await fixture.define("a", blue);
+    await fixture.granted("blue", ["n1", "n2"]);
+    const before = await fixture.allocations("blue");
+    const [block, range] = [parsePrefix("10.0.0.64/26"), parsePrefix("10.0.0.0/24")];
+    const place = { namespace: system, network: "blue", pool: "blue", node: "n1", block, range };
+    const { labels, annotations } = sliceMarks(place);
+    const grant = {
+      [grantAnnotation]: writeGrant({ generation: 1, serial: 1, phase: "active", without: [], taken: [] }),
+    };
+    const metadata = { namespace: system, name: sliceName(place), labels, annotations: { ...annotations, ...grant } };
+    await fixture.client.create(kinds.ipPools, { metadata, spec: { range: `${block}`, allocations: {} } });
+    await fixture.until("it is gone", () => isGone(slice(sliceName(place))));
     expect(await fixture.allocations("blue")).toEqual(before);
   });
 

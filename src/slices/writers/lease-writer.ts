@@ -1,5 +1,6 @@
 // The controller's part of a node's Lease, one write for all pools: slices with grant versions, why a range has none,
-// since when the node is gone. Promised: only assigned and granted slices are named; the daemon's part stays.
+// since when the node is gone. Promised: only granted slices are named, assigned ones and those that drain: the loser
+// of an overlap, of a restored copy, may be in no journal, and goes when its node has said so. The daemon's part stays.
 import { leaseNodeAnnotation, nodeLeaseName, sliceUseKey } from "../../api/slices/node-lease.ts";
 import { slicesAnnotation, writeNodeSlices } from "../../api/slices/node-lease.ts";
 import { goneSinceAnnotation, goneSinceMs, noteOn, trimLease } from "../../cluster/fencing.ts";
@@ -60,7 +61,8 @@ function contentOf(options: LeaseWriterOptions, node: string, slices: readonly S
     const { grant, object } = slice;
     const pool = options.caches.pools.get(slice.pool);
     const isAssigned = pool !== undefined && readPool(pool)?.assigned.has(allocationKey(slice));
-    if (grant !== undefined && isAssigned === true) grants[keyOf(object)] = `${grant.generation}.${grant.serial}`;
+    if (grant !== undefined && (isAssigned === true || grant.phase === "draining"))
+      grants[keyOf(object)] = `${grant.generation}.${grant.serial}`;
   }
   const waiting: Record<string, string> = {};
   // A node that is gone waits for nothing.
