@@ -165,7 +165,8 @@ export function lossStories(get: () => Fixture): void {
       // By its name it would be the first to get a slice, the lowest that seems free.
       await fixture.join("0");
       fixture.lead();
-      // So long it waits for nodes that are slow, or of which nobody knows any more.
+      // So long it waits, from when it first looks, for nodes that are slow, or of which nobody knows any more.
+      await expect.poll(() => phase(fixture), patient).toBeDefined();
       fixture.clock.shiftMs += 120_000;
       for (let pods = 0; pods < 3; pods++) await added(fixture, cut, "0");
       expect(await fixture.dangers()).toEqual([]);
