@@ -17,6 +17,9 @@ import { AgentFixture, network } from "./fixture.ts";
 const launcher = join(import.meta.dirname, "..", "..", "holdfast");
 const tap = "vm0";
 export const guestMac = "52:54:00:48:00:81";
+/** Of its second NIC, which boots without a client. */
+export const strangerMac = "52:54:00:48:00:82";
+const strangerTap = "vm1";
 
 /** As distributions' scripts do, and a line for each event. A family to come has its own client beside this one. */
 const files = [
@@ -64,7 +67,7 @@ export class GuestLab {
     const folder = await fixture.folder();
     const served = await serve(fixture.api, { kubeconfigPath: join(folder, "kubeconfig") });
     const lab = new GuestLab(fixture, await GuestNetwork.open(), folder, served);
-    await lab.net.tap(tap);
+    for (const name of [tap, strangerTap]) await lab.net.tap(name);
     return lab;
   }
 
@@ -78,7 +81,10 @@ export class GuestLab {
 
   async startGuest(): Promise<Guest> {
     const { place } = this.net;
-    const nics = [{ tap, mac: guestMac }];
+    const nics = [
+      { tap, mac: guestMac },
+      { tap: strangerTap, mac: strangerMac },
+    ];
     this.#guest = await Guest.start({ name: "vm", place, nics, folder: this.#folder, modules: ["8021q"], files });
     return this.#guest;
   }

@@ -43,7 +43,9 @@ function unpack(name: string, work: string): string | undefined {
   const unpacked = spawnSync("dpkg-deb", ["-x", archive, "files"], here);
   if (unpacked.status !== 0) return `dpkg-deb could not unpack ${archive}: ${unpacked.stderr.trim()}`;
   const part = partOf(spawnSync("dpkg-deb", ["--field", archive, "Version", "Depends"], here).stdout);
-  return part === undefined ? undefined : unpack(part, work);
+  // Two packages may name each other.
+  const isNew = part !== undefined && !readdirSync(work).some((file) => file.startsWith(`${part}_`));
+  return isNew ? unpack(part, work) : undefined;
 }
 
 /** The package that it depends on at its own version: a part of it, and its only one where it stands for another. */

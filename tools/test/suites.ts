@@ -28,7 +28,7 @@ export interface Suite {
 /** What compiles the native shim. */
 const shimDebianPackages: readonly string[] = ["binutils", "clang", "libc6-dev", "lld", "util-linux"];
 
-/** DHCP clients. Not `busybox`, which is busybox-static's rival: installing it takes the image of the lab's pods away. */
+/** DHCP clients. `busybox` would remove its rival busybox-static, and with it the image of the lab's pods. */
 const clientDebianPackages: readonly string[] = [
   "busybox-static",
   "dhcpcd-base",
