@@ -170,7 +170,7 @@ function alone(...commands: readonly string[]): string[] {
   return ["unshare", "--mount", "sh", "-ec", commands.join("\n")];
 }
 
-class AgentProcess {
+export class AgentProcess {
   readonly child: ChildProcess;
   printed = "";
 

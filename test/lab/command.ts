@@ -58,7 +58,8 @@ export async function run(command: readonly string[], options: CommandOptions = 
   return result.stdout;
 }
 
-const quote = (word: string) => `'${word.replaceAll("'", String.raw`'\''`)}'`;
+/** A word of a shell. */
+export const quote = (word: string) => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Several commands as one shell script that stops at the first failure: one process instead of twenty. */
 export function script(commands: readonly (readonly string[])[]): string[] {

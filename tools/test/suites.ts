@@ -1,5 +1,6 @@
 // Every suite that `npm test` runs, and what it needs of the machine. A file's name says its suite: NAME.SUITE.test.ts
 // below test/, with .full before .test.ts where only `npm run test:full` runs it, plain NAME.test.ts beside its source.
+import { guestDebianPackages, guestUnpackedPackages } from "../../test/lab/guest/requirements.ts";
 import { labDebianPackages } from "../../test/lab/requirements.ts";
 import type { ProgramName } from "../kube/programs.ts";
 
@@ -26,6 +27,15 @@ export interface Suite {
 
 /** What compiles the native shim. */
 const shimDebianPackages: readonly string[] = ["binutils", "clang", "libc6-dev", "lld", "util-linux"];
+
+/** DHCP clients. `busybox` would remove its rival busybox-static, and with it the image of the lab's pods. */
+const clientDebianPackages: readonly string[] = [
+  "busybox-static",
+  "dhcpcd-base",
+  "isc-dhcp-client",
+  "systemd",
+  "udhcpc",
+];
 
 const controlPlane: readonly ProgramName[] = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"];
 const everything: readonly ProgramName[] = [...controlPlane, "kube-scheduler", "kubelet", "cnitool"];
@@ -79,8 +89,10 @@ export const suites: readonly Suite[] = [
   },
   {
     name: "kernel",
-    about: "namespaces, packet sockets and probes on a real Ethernet of bridges and macvlans; Debian's DHCP clients",
-    debian: ["busybox", "dhcpcd-base", "iproute2", "isc-dhcp-client", "systemd", "tshark", "udhcpc", "util-linux"],
+    about:
+      "namespaces, packet sockets and probes on a real Ethernet of bridges and macvlans; Debian's DHCP clients, QEMU guests",
+    debian: [...guestDebianPackages, ...clientDebianPackages, "iproute2", "tshark", "util-linux"],
+    unpacked: guestUnpackedPackages,
     root: true,
     at: "late",
     required: true,
