@@ -168,13 +168,7 @@ describe.skipIf(reason !== undefined)(`from Harvester's controller to ours${reas
       spec: { networkName: "default/net", ipv4Config },
     });
     await until(async () => (await said("AgentReady")) === "True", { what: "Harvester's agent", ...waiting });
-    const web = await addGuest("web", 0);
-    const macs = JSON.stringify({ nic: web.mac });
-    expect(await serve(web, () => virtualMachine("web", {}, { "harvesterhci.io/mac-address": macs }))).toBe(
-      fromServer(web),
-    );
-    const db = await addGuest("db", 1);
-    expect(await serve(db, () => virtualMachine("db", { macAddress: db.mac }))).toBe(fromServer(db));
+    // First: Harvester chooses at random, and would give this address to another.
     const hand = await addGuest("hand", 1);
     const byHand = async () => {
       await lab.rest.create(`${group}/virtualmachinenetworkconfigs`, {
@@ -188,6 +182,13 @@ describe.skipIf(reason !== undefined)(`from Harvester's controller to ours${reas
       });
     };
     expect(await serve(hand, byHand)).toBe(`10.80.0.17 from ${server}`);
+    const web = await addGuest("web", 0);
+    const macs = JSON.stringify({ nic: web.mac });
+    expect(await serve(web, () => virtualMachine("web", {}, { "harvesterhci.io/mac-address": macs }))).toBe(
+      fromServer(web),
+    );
+    const db = await addGuest("db", 1);
+    expect(await serve(db, () => virtualMachine("db", { macAddress: db.mac }))).toBe(fromServer(db));
     expect(new Set(addresses.values()).size).toBe(3);
     expect((await harvester.agents()).map(isReady)).toEqual([true]);
   });
