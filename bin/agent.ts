@@ -38,6 +38,7 @@ export async function agent(options: AgentCommandOptions): Promise<void> {
           ...options.network.map((text) => parseTarget("network", text)),
           ...options.pool.map((text) => parseTarget("pool", text)),
         ],
+        trusted: new Set([systemNamespace, ...options.trustedNamespaces]),
         openWire,
         ...(options.netns !== undefined && { netns: options.netns }),
         ...(state !== "" && { state: { folder: state } }),

@@ -37,6 +37,8 @@ export interface AgentOptions {
   /** That of its pod. */
   readonly name: string;
   readonly targets: readonly Target[];
+  /** Namespaces whose pools may name a network of another one. Default: the system namespace. */
+  readonly trusted?: ReadonlySet<string>;
   readonly openWire: OpenWire;
   /** Path of the network namespace that the interfaces are in. Default: the process's. */
   readonly netns?: string;
@@ -203,12 +205,14 @@ class Agent {
       return;
     }
     const { client, clock, random, log, systemNamespace, name, targets } = this.#options;
+    const { trusted = new Set([systemNamespace]) } = this.#options;
     const onlyPools = pool === undefined ? undefined : new Set([pool]);
     const periodMs = Math.max(renewMs, renewMsPerNetwork * targets.length);
     const agent = new NetworkAgent({
       name: network,
       interface: interfaceName,
       onlyPools,
+      trusted,
       client,
       clock,
       random,

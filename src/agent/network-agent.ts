@@ -34,6 +34,7 @@ export interface NetworkAgentOptions {
   readonly name: string;
   readonly interface: string;
   readonly onlyPools: ReadonlySet<ObjectKey> | undefined;
+  readonly trusted: ReadonlySet<string>;
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly random: () => number;
@@ -78,8 +79,8 @@ export class NetworkAgent {
 
   constructor(options: NetworkAgentOptions) {
     this.#options = options;
-    const { clock, name, findings, onlyPools, events, quarantines } = options;
-    this.served = new ServedNetwork({ name, onlyPools, findings });
+    const { clock, name, findings, onlyPools, trusted, events, quarantines } = options;
+    this.served = new ServedNetwork({ name, onlyPools, trusted, findings });
     const count = (what: "conflict" | "foreign-server") => options.count(what, name);
     this.#effects = new Effects({ network: this.served, leases: this.leases, events, quarantines, clock, count });
     this.#checks = new BindingChecks({

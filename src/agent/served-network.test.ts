@@ -50,6 +50,17 @@ const shown = (records: readonly { readonly address: number; readonly mac: strin
   records.map(({ address, mac }) => `.${address & 255} ${mac.slice(-2)}`);
 
 describe("what a network serves", () => {
+  test("a pool of another namespace serves nobody, unless an administrator writes there", () => {
+    const trusted = new Set(["admins"]);
+    const network = new ServedNetwork({ name, trusted, findings: new Findings(silent) });
+    const reservations = [{ ipAddress: "10.1.0.9", macAddress: "02:00:00:00:00:09" }];
+    const of = (namespace: string) => ({ ...pool({ reservations }), metadata: { namespace, name: "pool-2" } });
+    network.setPool(of("tenant"));
+    expect([network.takeDifference().setPools, told(network)]).toEqual([[], []]);
+    network.setPool(of("admins"));
+    expect([network.takeDifference().setPools.length, told(network)]).toEqual([1, [".9 09"]]);
+  });
+
   test("an address that goes to another MAC in one change is one difference", () => {
     const network = made();
     network.setHold(hold({ address: 5, mac: 1 }));

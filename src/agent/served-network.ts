@@ -38,8 +38,10 @@ export interface ServedDifference {
 export interface ServedNetworkOptions {
   /** namespace/name of the NetworkAttachmentDefinition. */
   readonly name: string;
-  /** Serve these pools alone, namespace/name; undefined: all of the network. */
+  /** Serve these pools alone, namespace/name; undefined: all of the network that `trusted` lets. */
   readonly onlyPools?: ReadonlySet<ObjectKey> | undefined;
+  /** Namespaces beside the network's own whose pools may name it: a tenant's could reserve addresses for itself. */
+  readonly trusted?: ReadonlySet<string> | undefined;
   readonly findings: Findings;
   readonly names?: NamesKnown;
 }
@@ -108,7 +110,7 @@ export class ServedNetwork {
   setPool(object: DeepReadonly<StoredManagedPool>): void {
     const key = keyOf(object);
     const { onlyPools, findings, names } = this.#options;
-    const isOurs = object.spec.networkName === this.name && (onlyPools?.has(key) ?? true);
+    const isOurs = object.spec.networkName === this.name && (onlyPools?.has(key) ?? this.#mayServe(key));
     if (!isOurs) return this.deletePool(key);
     this.#poolObjects.set(key, object);
     const compiled = compileManagedPool(object, names);
@@ -117,6 +119,11 @@ export class ServedNetwork {
     else this.#pools.set(key, compiled.definition);
     this.#dirtyPools.add(key);
     this.#setReservations(key, compiled.reservations);
+  }
+
+  #mayServe(pool: ObjectKey): boolean {
+    const { namespace = "" } = parseKey(pool);
+    return namespace === parseKey(this.name).namespace || this.#options.trusted?.has(namespace) === true;
   }
 
   deletePool(key: ObjectKey): void {

@@ -1,19 +1,19 @@
-// The controller's webhooks, as its features share them: the Service in front of them, and how the API server asks.
-// All fail open: a cluster whose controller is away must still start and delete VMs, and the reconcilers check by the
-// same rules again.
+// The controller's webhooks, as its features and the manifests share them: the Service in front of them, and which
+// configuration leads to which path. tools/generate/deploy/webhook-configurations.ts has the configurations.
 
 /** Of the Service in front of the controllers, and of the Secret with the certificate. */
 export const webhookServiceName = "holdfast-webhook";
 
-/** By `service`, or by `url` for a controller outside of the cluster; the controller writes the authority. */
-export type ClientConfig = (path: string) => object;
+export const claimsWebhooks = {
+  configuration: "holdfast-claims",
+  launcher: "/launcher-pods",
+  claim: "/ipamclaims",
+} as const;
 
-export const failsOpen = { failurePolicy: "Ignore", sideEffects: "None", admissionReviewVersions: ["v1"] } as const;
-
-export const namespacedRule = (group: string, version: string, resource: string, operations: readonly string[]) => ({
-  apiGroups: [group],
-  apiVersions: [version],
-  resources: [resource],
-  operations,
-  scope: "Namespaced",
-});
+export const vmnetWebhooks = {
+  configuration: "holdfast-vmnet",
+  poolDefaults: "/managed-pool-defaults",
+  pool: "/managed-pools",
+  networkConfig: "/network-configs",
+  definition: "/vm-networks",
+} as const;

@@ -5,14 +5,13 @@ import type { Registry } from "prom-client";
 
 import { ClaimsLeader, type ClaimsOptions } from "../claims/leader/leader.ts";
 import { ClaimMetrics } from "../claims/leader/metrics.ts";
-import * as claimsWebhooks from "../claims/webhook/configuration.ts";
 import { claimsHandlers } from "../claims/webhook/handlers.ts";
 import { DefinitionInformer } from "../cluster/definition-informer.ts";
 import { defaultRules, type FenceRules } from "../cluster/fencing.ts";
 import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import { configMaps } from "../cluster/resources.ts";
 import { controllerLease, restoredKey, stateName } from "../cluster/state.ts";
-import { webhookServiceName } from "../cluster/webhooks.ts";
+import { claimsWebhooks, vmnetWebhooks, webhookServiceName } from "../cluster/webhooks.ts";
 import { ReviewMetrics, WebhookServer, type WebhookServerOptions } from "../kube/admission/webhook-server.ts";
 import type { Clock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events/events.ts";
@@ -28,7 +27,6 @@ import { type AgentsOptions, AgentsReconciler } from "../vmnet/agents/reconciler
 import { VmnetLeader } from "../vmnet/leader/leader.ts";
 import { VmnetMetrics } from "../vmnet/leader/metrics.ts";
 import type { VmnetOptions } from "../vmnet/leader/options.ts";
-import * as vmnetWebhooks from "../vmnet/webhook/configuration.ts";
 import { vmnetHandlers } from "../vmnet/webhook/handlers.ts";
 import type { VmnetViewOptions } from "../vmnet/webhook/view.ts";
 
@@ -142,7 +140,7 @@ export function assembleController(options: ControllerOptions): AssembledControl
       ...given,
       namespace: systemNamespace,
       service: webhookServiceName,
-      configurations: [claimsWebhooks.configurationName, vmnetWebhooks.configurationName],
+      configurations: [claimsWebhooks.configuration, vmnetWebhooks.configuration],
       handlers: (self) => ({
         ...claimsHandlers({ client, systemNamespace, definitions: () => definitions.list() }, self),
         ...vmnetHandlers(

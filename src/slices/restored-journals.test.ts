@@ -109,6 +109,20 @@ it("time alone is no word: while no daemon of before has spoken, nobody could ha
   expect(journals.isWhole).toBe(true);
 });
 
+it("one that was asleep could not have told of a restore: others have their time, unless one of them speaks", async () => {
+  const [none, woke] = [writeJournalSlices([]), writeJournalSlices([], { woke: true })];
+  const { journals, renew, clock } = stage({ a: none });
+  expect([renew("a", woke), journals.isWhole, journals.obstacle]).toEqual([
+    false,
+    false,
+    expect.stringContaining("all nodes"),
+  ]);
+  await clock.advance(80_021);
+  expect(journals.isWhole).toBe(true);
+  const other = stage({ a: none, b: none });
+  expect([other.renew("a", woke), other.renew("b", none), other.journals.isWhole]).toEqual([false, true, true]);
+});
+
 it("a copy of before the slices grew: the larger block is its node's all the same", () => {
   const made = stage({ a: writeJournalSlices([slice("10.0.0.0/26")]) }, { assigned: [] });
   expect(textOf(made)).toEqual([]);
@@ -119,7 +133,7 @@ it("a copy of before the slices grew: the larger block is its node's all the sam
 it("a restore that one has noticed is waited out, for nodes of which nobody knows", async () => {
   const { journals, renew, clock } = stage({ a: writeJournalSlices([]) });
   await clock.advance(60_000);
-  expect([renew("a", writeJournalSlices([], true)), journals.isWhole]).toEqual([false, false]);
+  expect([renew("a", writeJournalSlices([], { restored: true })), journals.isWhole]).toEqual([false, false]);
   await clock.advance(60_000);
   expect(journals.isWhole).toBe(false);
   await clock.advance(30_000);
@@ -134,7 +148,7 @@ it.each([
   const none = writeJournalSlices([]);
   for (const stale of [[], ["b"]]) {
     const made = stage({ a: none, b: none }, { stale });
-    made.renew("a", writeJournalSlices([], true));
+    made.renew("a", writeJournalSlices([], { restored: true }));
     await made.clock.advance(3_600_000);
     expect([made.journals.hasWaited, made.journals.isWhole]).toEqual([true, false]);
     expect(made.journals.obstacle).toMatch(/node b has not said .* holdfast slices release b/);

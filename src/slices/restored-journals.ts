@@ -3,6 +3,7 @@
 // Promised: a slice that a node says it has is nobody else's before the node is fenced. No free block is given before
 // every daemon with a Lease has spoken in this term, or had time to. After a restore every node with a Lease has spoken
 // or is fenced: one that sleeps may have slices that nobody remembers. Nodes that the server has forgotten had time.
+// A node that was asleep itself, or lost its disk, cannot have noticed a restore: where no other is heard, time counts.
 import { ObjectError } from "../api/error.ts";
 import { poolName } from "../api/pools/pool-name.ts";
 import { journalAnnotation, type JournalSlices, nodeLeaseName, readJournalSlices } from "../api/slices/node-lease.ts";
@@ -55,6 +56,8 @@ export class RestoredJournals {
   #isRestored = false;
   /** A node that had a Lease when the term began has spoken since: it would have noticed a restore. */
   #hasHeard = false;
+  /** One has spoken that would not. */
+  #hasWoken = false;
 
   constructor(options: JournalsOptions) {
     this.#options = options;
@@ -71,6 +74,7 @@ export class RestoredJournals {
   #await(): void {
     this.#unheard = new Map();
     this.#hasHeard = false;
+    this.#hasWoken = false;
     this.#untilMs = this.#hearUntilMs();
     for (const lease of this.#options.caches.leases.list()) {
       const node = nodeOfLease(lease);
@@ -97,6 +101,7 @@ export class RestoredJournals {
   waived(): void {
     this.#isRestored = false;
     this.#unheard = new Map();
+    this.#hasHeard = true;
   }
 
   /** The server was restored, and a node that may have more than the server knows has not spoken since. */
@@ -112,13 +117,14 @@ export class RestoredJournals {
   /** True: the last node that was waited for has spoken. */
   heard(lease: DeepReadonly<Lease>): boolean {
     const node = nodeOfLease(lease) ?? "";
-    const { restored, isReadable } = this.#said(node, lease);
+    const { restored, woke, isReadable } = this.#said(node, lease);
     const before = this.#unheard?.get(node);
     // A node that tells of a restore has spoken since.
     if (restored) this.restored();
     if (!isReadable || before === undefined || before === renewTimeOf(lease)) return false;
     this.#unheard?.delete(node);
-    this.#hasHeard = true;
+    if (woke) this.#hasWoken = true;
+    else this.#hasHeard = true;
     return this.isWhole;
   }
 
@@ -126,7 +132,10 @@ export class RestoredJournals {
   get obstacle(): string {
     const silent = this.#awaited();
     if (!this.hasWaited) {
-      const who = this.#isLost || this.#unheard === undefined ? "all nodes" : `${silent.length} of the nodes`;
+      const who =
+        this.#isLost || this.#unheard === undefined || silent.length === 0
+          ? "all nodes"
+          : `${silent.length} of the nodes`;
       return `The controller has just begun, and waits until ${who} have said which slices they have; if none runs, start a daemon.`;
     }
     const [name] = silent;
@@ -147,6 +156,7 @@ export class RestoredJournals {
   /** Every node that could speak has spoken, or had time to. */
   get hasWaited(): boolean {
     if (this.#options.clock.monotonicMs() >= this.#untilMs) return this.#hasHeard || this.#leased().length === 0;
+    if (this.#hasWoken && !this.#hasHeard) return false;
     return !this.#isLost && this.#unheard !== undefined && this.#awaited().length === 0;
   }
 
@@ -248,19 +258,19 @@ export class RestoredJournals {
   }
 }
 
-interface Said extends Pick<JournalSlices, "more" | "restored"> {
+interface Said extends Pick<JournalSlices, "more" | "restored" | "woke"> {
   readonly slices: readonly ForgottenSlice[];
   readonly isReadable: boolean;
 }
 
-const noSlices: JournalSlices = { slices: [], more: 0, restored: false };
+const noSlices: JournalSlices = { slices: [], more: 0, restored: false, woke: false };
 
-function saidBy(node: string, { slices, more, restored }: JournalSlices): Said {
+function saidBy(node: string, { slices, more, restored, woke }: JournalSlices): Said {
   const read = slices.flatMap(([namespace, network, rangeText, pool, blockText]): ForgottenSlice[] => {
     const [range, block] = [prefixOf(rangeText), prefixOf(blockText)];
     const name = block && attempt(ObjectError, () => poolName({ range: block, network, node }));
     if (range === undefined || block === undefined || name === undefined) return [];
     return [{ node, namespace, network, range, pool: `${namespace}/${pool}`, block, key: `${namespace}/${name}` }];
   });
-  return { slices: read, more, restored, isReadable: true };
+  return { slices: read, more, restored, woke, isReadable: true };
 }

@@ -3,7 +3,6 @@ import { definitionOf } from "../../src/api/definition.ts";
 import { kinds } from "../../src/api/kinds.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { installClaimDefinition } from "../../src/claims/crd.ts";
-import { mutatingConfiguration, validatingConfiguration } from "../../src/claims/webhook/configuration.ts";
 import { claimsKey, writeClaimsState } from "../../src/cluster/claims-state.ts";
 import {
   configMaps,
@@ -24,6 +23,7 @@ import type { AnyObject, KubeObject } from "../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { silent } from "../../src/log/log.ts";
+import { claimsConfigurations } from "../../tools/generate/deploy/webhook-configurations.ts";
 import { freePort } from "../lab/port.ts";
 import { until } from "../lab/wait.ts";
 import { install } from "./kubevirt/crds.ts";
@@ -82,8 +82,9 @@ export class Fixture {
     const data = { coexistence: "off", why: "a test", paused: "", [claimsKey]: writeClaimsState(fixture.#gate) };
     await admin.create(configMaps, { metadata: { namespace: systemNamespace, name: stateName }, data });
     const clientConfig = (path: string) => ({ url: `https://127.0.0.1:${fixture.#port}${path}` });
-    await admin.create(webhookConfigurations.mutating, mutatingConfiguration(clientConfig) as KubeObject);
-    await admin.create(webhookConfigurations.validating, validatingConfiguration(clientConfig) as KubeObject);
+    const { mutating, validating } = claimsConfigurations(clientConfig);
+    await admin.create(webhookConfigurations.mutating, mutating);
+    await admin.create(webhookConfigurations.validating, validating);
     await fixture.start();
     return fixture;
   }

@@ -9,7 +9,7 @@ import type { Transport } from "../../src/kube/transport/transport.ts";
 import { removeObject } from "../../src/ledger/reservation/guarded-delete.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { Corner, type Entry, type LedgerFixture } from "./fixture.ts";
+import { Corner, type LedgerFixture } from "./fixture.ts";
 
 const web: Owner = { kind: "pod", uid: "u-1", namespace: "d", name: "web", interface: "net1", containerId: "c-1" };
 const kept = ["holdfast.io/kept"];
@@ -133,10 +133,10 @@ export function coexistenceTests(fixture: LedgerFixture): void {
       ["a take that gives way, of the old name", "fd00::/64", "fd00::5", "fd00--5", { id: "x", podref: "d/other" }],
     ])("%s leaves nothing where whereabouts' DEL deletes ours in between", async (_, range, text, name, entry) => {
       const isOthers = "id" in entry;
-      await corner.pool("p", range, isOthers ? { "5": entry as Entry } : {});
+      await corner.pool("p", range, isOthers ? { "5": entry } : {});
       const at = { namespace: corner.namespace, name };
       let struck = 0;
-      // It deletes the address's reservation by name, whosever it is; our finalizer keeps the object, with a new version.
+      // It deletes the address's reservation by name, whosever it is; our finalizer keeps the object, in a new version.
       const rival: Transport = async (call) => {
         if (call.method === "DELETE" && call.path.endsWith(`/${name}`) && struck++ === 0)
           await corner.client.delete(reservations, at);

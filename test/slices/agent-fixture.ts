@@ -205,11 +205,12 @@ export class AgentFixture {
     return grant;
   }
 
-  /** Changes a grant, as the controller does: the serial rises, guarded by the version that was read. */
+  /** Changes a grant, as the controller does: the serial rises, also above the node's; guarded by the version. */
   async change(block: string, edit: (grant: SliceGrant) => Partial<SliceGrant>): Promise<void> {
     const object = await this.object(block);
     const before = readGrant(object.metadata)!;
-    const grant: SliceGrant = { ...before, ...edit(before), serial: before.serial + 1 };
+    const said = readNodeWord(object.metadata)?.serial ?? 0;
+    const grant: SliceGrant = { ...before, ...edit(before), serial: 1 + Math.max(before.serial, said) };
     const annotations = { ...object.metadata.annotations, [grantAnnotation]: writeGrant(grant) };
     try {
       await this.client.update(ipPools, { ...object, metadata: { ...object.metadata, annotations } });

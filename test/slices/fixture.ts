@@ -41,6 +41,8 @@ export interface FixtureNode {
   readonly name: string;
   readonly line: Line;
   readonly daemonFixture: DaemonFixture;
+  /** Of the machine, whatever daemon runs on it. */
+  readonly clock: ShiftedClock;
 }
 
 /** Hours that a test can let pass: nothing of it waits longer or shorter. */
@@ -138,6 +140,13 @@ export class Fixture {
     return this.#begin(name, { state: join(before.daemonFixture.folder, "state") });
   }
 
+  /** Its daemon ends; the machine's clock is ten minutes on when the next one begins. */
+  async sleep(name: string): Promise<void> {
+    const { daemonFixture, clock } = this.node(name);
+    await daemonFixture.stop();
+    clock.shiftMs += 600_000;
+  }
+
   /** The same name on an empty disk. The old daemon has ended. */
   async rejoin(name: string): Promise<FixtureNode> {
     this.#retired.push(this.node(name));
@@ -152,9 +161,10 @@ export class Fixture {
 
   async #begin(name: string, more: { readonly state?: string } = {}): Promise<FixtureNode> {
     const line = new Line(this.#server.transport);
-    const common = { ...this.#daemons, clock: this.#clock };
+    const clock = this.#nodes.get(name)?.clock ?? new ShiftedClock(this.#clock);
+    const common = { ...this.#daemons, clock };
     const daemonFixture = await DaemonFixture.start({ ...common, transport: line.transport, node: name, ...more });
-    const made = { name, line, daemonFixture };
+    const made = { name, line, daemonFixture, clock };
     this.#nodes.set(name, made);
     return made;
   }

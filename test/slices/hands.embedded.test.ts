@@ -9,18 +9,7 @@ import { added, addMany } from "./steps.ts";
 import { release, soon } from "./stories/nodes.ts";
 
 let fixture: Fixture;
-const { snapshot, ...server } = restorableServer((each) => (fixture = each));
-async function restore(): Promise<void> {
-  await fixture.killLeaders();
-  server.restore();
-  fixture.lead();
-}
-
-/** Which node has which slice, by the status of the only pool. */
-async function assigned(): Promise<string[]> {
-  const { pools } = await fixture.books();
-  return pools.flatMap((pool) => pool.assigned.map(({ node, block }) => `${node} ${block}`));
-}
+const { snapshot, restoreLed, assigned } = restorableServer((each) => (fixture = each));
 
 /** So many pods that the copy knows, for later addresses: a pod that the server forgot is ended by its kubelet. */
 const guestsOf = (node: string, count: number) => Promise.all(Array.from({ length: count }, () => fixture.pod(node)));
@@ -54,7 +43,7 @@ it(
     await addAll(guests, net);
     expect(await assigned()).toContain("y 10.130.0.16/28");
     await fixture.settle();
-    await restore();
+    await restoreLed();
     await fixture.admin.create(nodes, { metadata: { name: "y" } });
     await goOn(net, ["x", "y"], 12);
     await addMany(fixture, net, "x", 4);
@@ -77,7 +66,7 @@ it(
     await fixture.settle();
     snapshot();
     await fixture.end(gone, net);
-    await fixture.node("x").daemonFixture.stop();
+    await fixture.sleep("x");
     await release(fixture, "x");
     await expect.poll(assigned, patient).toEqual(["a 10.132.0.0/28"]);
     await fixture.join("y");
@@ -85,7 +74,7 @@ it(
     expect(await assigned()).toContain("y 10.132.0.16/28");
     await fixture.node("x").daemonFixture.start();
     await expect.poll(assigned, patient).toContain("x 10.132.0.32/28");
-    await restore();
+    await restoreLed();
     await fixture.admin.create(nodes, { metadata: { name: "y" } });
     await fixture.restart("x");
     await goOn(net, ["x", "y"], 12);
@@ -112,7 +101,7 @@ it(
     await fixture.settle();
     const pieces = (await assigned()).filter((each) => each.startsWith("y "));
     expect(pieces).not.toEqual([]);
-    await restore();
+    await restoreLed();
     await fixture.admin.create(nodes, { metadata: { name: "y" } });
     await goOn(net, ["x", "y"], 12);
     await expect.poll(assigned, patient).toEqual(expect.arrayContaining(pieces));

@@ -187,6 +187,12 @@ describe("a restart", () => {
     daemonFixture.reimage();
     const second = await daemonFixture.start();
     expect(second.journal.id).not.toBe(first.journal.id);
+    // The journal before may have been fenced: the controller has to say again that the slice is this node's.
+    await expect
+      .poll(() => daemonFixture.word(slice), patience)
+      .toMatchObject({ journal: second.journal.id, serial: 2 });
+    expect(size(second)).toBe(0n);
+    await daemonFixture.change(slice, () => ({}));
     await expect.poll(() => size(second), patience).toBe(16n);
     expect(heldBy(second)).toEqual(["10.0.0.3", "10.0.0.5"]);
     await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject({ journal: second.journal.id, used: 2 });
@@ -392,6 +398,24 @@ describe("the API server is away", () => {
     expect([third.keeper.isKnown(), third.keeper.mayHandOut()]).toEqual([false, expect.stringContaining("clock")]);
     isAway = false;
     await expect.poll(() => third.keeper.mayHandOut(), patience).toBe("");
+    await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject({ serial: 2 });
+    expect(size(third)).toBe(0n);
+    await daemonFixture.change(slice, () => ({}));
+    await expect.poll(() => size(third), patience).toBe(16n);
+  });
+
+  it("one that was paused hands out nothing before the controller has granted its slice anew", async () => {
+    const node = await daemonFixture.start({ transport });
+    await daemonFixture.grant(slice);
+    await expect.poll(() => size(node), patience).toBe(16n);
+    expect(node.keeper.mayHandOut()).toBe("");
+    daemonFixture.moment = { ...daemonFixture.moment, wallMs: daemonFixture.moment.wallMs + 300_000 };
+    expect(node.keeper.mayHandOut()).toContain("asleep");
+    await expect.poll(() => daemonFixture.word(slice), patience).toMatchObject({ serial: 2, free: 0 });
+    expect(size(node)).toBe(0n);
+    await daemonFixture.change(slice, () => ({}));
+    await expect.poll(() => size(node), patience).toBe(16n);
+    expect(node.keeper.mayHandOut()).toBe("");
   });
 
   it("in part: while the Lease is renewed and slices cannot be read, nothing is handed out of them", async () => {

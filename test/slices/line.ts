@@ -7,6 +7,8 @@ export class Line {
   readonly #transport: Transport;
   readonly #random: () => number;
   #cut = new AbortController();
+  /** These do not get through, and are answered by nobody. */
+  blocks: (request: Parameters<Transport>[0]) => boolean = () => false;
   /** Of a hundred writes, how many are done without the caller being told. */
   lossPercent = 0;
   /** Writes that reached the server. */
@@ -42,7 +44,7 @@ export class Line {
 
   readonly transport: Transport = async (request) => {
     const { signal: cut } = this.#cut;
-    if (cut.aborted) throw new NotSentError("the test cut the line");
+    if (cut.aborted || this.blocks(request)) throw new NotSentError("the test cut the line");
     const signal = request.signal === undefined ? cut : AbortSignal.any([request.signal, cut]);
     const response = await this.#transport({ ...request, signal });
     if (!reads.has(request.method)) this.#count();

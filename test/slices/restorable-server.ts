@@ -13,11 +13,21 @@ import { prepare } from "./wipe.ts";
 /** Polls this long: every daemon of a busy machine has to notice. */
 export const patient = { timeout: 120_000, interval: 250 };
 
+export interface RestorableServer {
+  readonly snapshot: () => void;
+  /** The copy in place of what there is. Leaders and daemons live through it. */
+  readonly restore: () => void;
+  /** The same under a new leader, which begins after `meanwhile`. */
+  readonly restoreLed: (meanwhile?: () => Promise<unknown>) => Promise<void>;
+  /** Which node has which slice, by the status of all pools. */
+  readonly assigned: () => Promise<string[]>;
+}
+
 /** `onFixture` is told of the fixture before each test. */
 export function restorableServer(
   onFixture: (fixture: Fixture) => void,
   options?: ConstructorParameters<typeof Fixture>[1],
-): { readonly snapshot: () => void; readonly restore: () => void } {
+): RestorableServer {
   let folder: string;
   let api: Api;
   let fixture: Fixture;
@@ -42,8 +52,19 @@ export function restorableServer(
     api = openApi({ path: path() });
   };
   const copy = () => join(folder, "copy");
+  const restore = () => reopened(() => copyFileSync(copy(), path()));
   return {
     snapshot: () => reopened(() => copyFileSync(path(), copy())),
-    restore: () => reopened(() => copyFileSync(copy(), path())),
+    restore,
+    async restoreLed(meanwhile) {
+      await fixture.killLeaders();
+      restore();
+      await meanwhile?.();
+      fixture.lead();
+    },
+    async assigned() {
+      const { pools } = await fixture.books();
+      return pools.flatMap((pool) => pool.assigned.map(({ node, block }) => `${node} ${block}`));
+    },
   };
 }

@@ -11,8 +11,11 @@ import { patient, restorableServer } from "./restorable-server.ts";
 import { added, addMany, eventsOf } from "./steps.ts";
 
 let fixture: Fixture;
-// Long enough for a busy machine to let every daemon notice.
-const { snapshot, restore } = restorableServer((each) => (fixture = each), { restoreSettleMs: 160_000 });
+const { snapshot, restore, restoreLed } = restorableServer(
+  (each) => (fixture = each),
+  // Long enough for a busy machine to let every daemon notice.
+  { restoreSettleMs: 160_000 },
+);
 
 const sliced = async () => readSlicedRanges(await fetchState(fixture.admin, { namespace: systemNamespace }))?.ranges;
 const leaseOf = (node: string) =>
@@ -36,9 +39,7 @@ it(
     net = await fixture.redefine(net, { ...range, node_slice_size: "/28" });
     await expect.poll(async () => (await sliced())?.[0]?.phase, patient).toBe("open");
     for (const node of ["a", "b"]) await addMany(fixture, net, node, 4);
-    await fixture.killLeaders();
-    restore();
-    fixture.lead();
+    await restoreLed();
     // The copy's definition shares the range.
     net = { ...net, config: { ...net.config, ipam: { type: "holdfast", ...range } } };
     await Promise.all(["a", "b", "c", "c", "c"].map((node) => addMany(fixture, net, node, 3)));
@@ -67,12 +68,9 @@ it(
     // Nothing but what it wrote on its Lease tells a node that the server is an older one: no range has changed since.
     const before = await renewed("a");
     await expect.poll(() => renewed("a"), patient).not.toBe(before);
-    await fixture.killLeaders();
     // It comes back after the leader has begun.
     line.cut();
-    restore();
-    await fixture.join("b");
-    fixture.lead();
+    await restoreLed(() => fixture.join("b"));
     const waits = fixture.tryAdd(await fixture.pod("b"), net);
     await moment();
     expect(await fixture.dangers()).toEqual([]);
@@ -100,11 +98,8 @@ it(
     let net = await fixture.define("late", late);
     for (const guest of guests) await fixture.add(guest, net);
     await fixture.settle();
-    await fixture.killLeaders();
     fixture.node("m").line.cut();
-    restore();
-    net = await fixture.define("late", late);
-    fixture.lead();
+    await restoreLed(async () => void (net = await fixture.define("late", late)));
     await expect.poll(noted, patient).toBeDefined();
     // No version is behind any more, and nobody says it: the next leader has nothing but the note.
     fixture.clock.shiftMs += 120_000;

@@ -118,7 +118,7 @@ export class Fixture {
     { network = `${shop}/${name}`, start = "10.7.0.10", end = "10.7.0.19", cidr = "10.7.0.0/24", ...more }: Leased = {},
     namespace = shop,
   ): Promise<Pool> {
-    const { paused, reservations, exclude, ...ipv4 } = more;
+    const { paused, reservations, exclude, ipv6Config, ...ipv4 } = more;
     const ipv4Config = {
       serverIP: `${cidr.replace(/\.\d+\/.*/, "")}.2`,
       cidr,
@@ -127,7 +127,12 @@ export class Fixture {
       ...(reservations !== undefined && { reservations }),
       ...ipv4,
     };
-    const spec = { networkName: network, ...(paused !== undefined && { paused }), ipv4Config } as Pool["spec"];
+    const spec = {
+      networkName: network,
+      ...(paused !== undefined && { paused }),
+      ipv4Config,
+      ...(ipv6Config !== undefined && { ipv6Config }),
+    } as Pool["spec"];
     return this.client.create(kinds.managedPools, { metadata: { namespace, name }, spec });
   }
 
@@ -172,14 +177,15 @@ export class Fixture {
 
   config(
     name: string,
-    nics: readonly { network: string; mac: string; ip?: string }[],
+    nics: readonly { network: string; mac: string; ip?: string; ipv6?: string }[],
     more: object = {},
     namespace = shop,
   ): Promise<Config> {
-    const networkConfigs = nics.map(({ network, mac, ip }) => ({
+    const networkConfigs = nics.map(({ network, mac, ip, ipv6 }) => ({
       networkName: network,
       macAddress: mac,
       ...(ip && { ipAddress: ip }),
+      ...(ipv6 && { ipv6Address: ipv6 }),
     }));
     const spec = { vmName: name, networkConfigs, ...more } as Config["spec"];
     return this.client.create(kinds.networkConfigs, { metadata: { namespace, name }, spec });

@@ -1,7 +1,6 @@
 // What went wrong with Harvester's controller, by the numbers under which it was written down (A9: found by reading; N:
-// seen running), each as a story that goes right here. Not in the table, since they are the agent's or the webhook's:
-// A9-1 to A9-4, A9-18 to A9-20, and of those that were seen: the lease store that wedges, a pool that hears of its
-// agent late.
+// seen running; docs/complaints.md has all of them), each as a story that goes right here. Those of its agents, their
+// pods and its webhook are in harvester-defects.embedded.test.ts.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/vmnet/marks.ts";

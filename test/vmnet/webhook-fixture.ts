@@ -19,7 +19,7 @@ import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parseCidr, Prefix } from "../../src/net/prefix.ts";
 import { networkRef } from "../../src/vmnet/rules/network-ref.ts";
-import { mutatingConfiguration, validatingConfiguration } from "../../src/vmnet/webhook/configuration.ts";
+import { vmnetConfigurations } from "../../tools/generate/deploy/webhook-configurations.ts";
 import type { WebhookServer } from "../claims/webhook-fixture.ts";
 import { freePort } from "../lab/port.ts";
 import { until } from "../lab/wait.ts";
@@ -105,8 +105,9 @@ export class Fixture {
     }
     await unlessThere(admin, secrets, { metadata: { namespace: systemNamespace, name: webhookServiceName } });
     const clientConfig = (path: string) => ({ url: `https://127.0.0.1:${fixture.#port}${path}` });
-    await admin.create(webhookConfigurations.mutating, mutatingConfiguration(clientConfig) as KubeObject);
-    await admin.create(webhookConfigurations.validating, validatingConfiguration(clientConfig) as KubeObject);
+    const { mutating, validating } = vmnetConfigurations(clientConfig);
+    await admin.create(webhookConfigurations.mutating, mutating);
+    await admin.create(webhookConfigurations.validating, validating);
     await fixture.start();
     return fixture;
   }

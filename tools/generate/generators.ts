@@ -2,6 +2,7 @@
 import { commandReference } from "./command-reference.ts";
 import { folderTable } from "./folder-table.ts";
 import { manifests } from "./manifests.ts";
+import { ovsdbShapes } from "./ovsdb-shapes.ts";
 import { replaceSection } from "./section.ts";
 
 export interface Generator {
@@ -14,4 +15,5 @@ export const generators: readonly Generator[] = [
   { file: "ARCHITECTURE.md", render: (current) => replaceSection(current, "folders", folderTable()) },
   { file: "docs/cli.md", render: () => commandReference() },
   ...manifests().map(({ file, text }) => ({ file, render: () => text })),
+  ...ovsdbShapes(),
 ];

@@ -4,9 +4,9 @@
 import { stringify } from "yaml";
 
 import { definitionOf } from "../../src/api/definition.ts";
-import { flowControlObjects } from "../../src/api/flow-control.ts";
 import { kinds, managedDhcpKinds } from "../../src/api/kinds.ts";
 import { claimDefinition } from "../../src/claims/crd.ts";
+import { flowControlObjects } from "./deploy/flow-control.ts";
 import { imageName, installation } from "./deploy/installation.ts";
 import { managedDhcpObjects, takeoverObjects } from "./deploy/managed-dhcp.ts";
 import { version } from "./deploy/version.ts";
@@ -42,7 +42,10 @@ export function manifests(): Manifest[] {
       text: documents(takeoverObjects(), "tools/generate/deploy/managed-dhcp.ts"),
     },
     { file: "deploy/webhooks.yaml", text: documents(webhookObjects(), "tools/generate/deploy/webhooks.ts") },
-    { file: "deploy/crds/flow-control.yaml", text: documents(flowControlObjects(), "src/api/flow-control.ts") },
+    {
+      file: "deploy/crds/flow-control.yaml",
+      text: documents(flowControlObjects(), "tools/generate/deploy/flow-control.ts"),
+    },
     {
       file: "deploy/holdfast.yaml",
       text: documents(installation({ image: imageName(version()) }), "tools/generate/deploy"),

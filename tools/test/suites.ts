@@ -55,9 +55,17 @@ export const suites: readonly Suite[] = [
   {
     name: "process",
     about:
-      "programs as processes, compiled, stopped and killed: the shim, the embedded API, migrations; Debian's kubectl, host-local and tshark",
-    debian: [...shimDebianPackages, "containernetworking-plugins", "openssl", "strace", "tshark"],
-    unpacked: ["kubernetes-client"],
+      "programs as processes, compiled, stopped and killed: the shim, the embedded API, migrations; Debian's kubectl, host-local, tshark and ovsdb-server",
+    debian: [
+      ...shimDebianPackages,
+      "containernetworking-plugins",
+      "openssl",
+      "openvswitch-common", // ovsdb-server, ovsdb-client, ovsdb-tool; no service comes with it
+      "strace",
+      "tshark",
+    ],
+    // The two of Open vSwitch and OVN for their schemas only: installed, they would start services.
+    unpacked: ["kubernetes-client", "openvswitch-switch", "ovn-central"],
     at: "late",
     required: true,
   },

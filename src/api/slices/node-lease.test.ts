@@ -9,7 +9,7 @@ it("what is beyond the bytes of an annotation is counted, never forgotten", () =
   const told = writeNodeSlices({ grants, waiting: {} });
   const block = (index: number) => `10.${index >> 8}.${index & 255}.0/24`;
   const own = numbers.map((index) => ["kube-system", "net", "10.0.0.0/8", "net", block(index)] as const);
-  const said = writeJournalSlices(own, true);
+  const said = writeJournalSlices(own, { restored: true });
   expect(Buffer.byteLength(told) + Buffer.byteLength(said)).toBeLessThan(170 * 1024);
   const [read, journal] = [readNodeSlices(told), readJournalSlices(said)!];
   expect([Object.keys(read.grants).length + read.more, journal.slices.length + journal.more]).toEqual([10_000, 10_000]);

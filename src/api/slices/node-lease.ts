@@ -82,17 +82,27 @@ const journalSlices = z.object({
   more: z.int().nonnegative().default(0),
   /** The daemon has just noticed that the API server was restored from an older copy. */
   restored: z.boolean().default(false),
+  /** The node was asleep until just now, or has lost its disk: it would not have noticed a restore. */
+  woke: z.boolean().default(false),
 });
 
 export type JournalSlices = z.infer<typeof journalSlices>;
 
 type JournalSlice = readonly [...JournalSlices["slices"][number]];
 
-export function writeJournalSlices(slices: readonly JournalSlice[], restored = false): string {
+export function writeJournalSlices(
+  slices: readonly JournalSlice[],
+  { restored = false, woke = false }: Partial<Pick<JournalSlices, "restored" | "woke">> = {},
+): string {
   const inOrder = slices.toSorted((a, b) => (a.join(" ") < b.join(" ") ? -1 : 1));
   const named = within(inOrder, mostBytes.journal).slice(0, mostJournalSlices);
   const more = slices.length - named.length;
-  return JSON.stringify({ slices: named, ...(more > 0 && { more }), ...(restored && { restored }) });
+  return JSON.stringify({
+    slices: named,
+    ...(more > 0 && { more }),
+    ...(restored && { restored }),
+    ...(woke && { woke }),
+  });
 }
 
 /** Absent: a daemon that says nothing of it. Undefined: it cannot be read. A list that no daemon writes is cut. */

@@ -65,7 +65,8 @@ const ipv6Config = z.looseObject({
   router: text.describe("Link-local address of the router; with `advertise`, the agent says that it is one."),
   dns: texts,
   domainSearch: texts,
-  leaseTime: z.int().optional(),
+  leaseTime: z.int().optional().describe("Seconds; default: 86400."),
+  reservations: z.array(reservation).optional().describe("Addresses of devices without a VM, and of nobody (VIPs)."),
   advertise: z.boolean().optional().describe("Send router advertisements (M and O set). Default: yes."),
 });
 
@@ -113,6 +114,7 @@ export const managedPoolKind = defineKind(
       ["Network", ".spec.networkName"],
       ["Available", ".status.ipv4.available"],
       ["Used", ".status.ipv4.used"],
+      ["IPv6-Used", ".status.ipv6.used", 1],
       conditionColumn("Registered"),
       conditionColumn("CacheReady"),
       conditionColumn("AgentReady"),

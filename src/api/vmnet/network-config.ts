@@ -12,7 +12,8 @@ const text = z.string().optional();
 const nic = z.looseObject({
   networkName: z.string().describe("namespace/name of the NetworkAttachmentDefinition."),
   macAddress: z.string(),
-  ipAddress: text.describe("The address that is wanted; default: any that is free."),
+  ipAddress: text.describe("The IPv4 address that is wanted; default: any that is free."),
+  ipv6Address: text.describe("The IPv6 address that is wanted; default: any that is free, where the pool has IPv6."),
 });
 
 const spec = z.looseObject({
@@ -29,7 +30,7 @@ const nicStatus = z.looseObject({
   networkName: text,
   state: text.describe("Allocated, Pending, Stale or Unmanaged."),
   status: text.describe("The former name of state."),
-  message: text.describe("Why it is pending."),
+  message: text.describe("Why it is pending, by family where they differ."),
 });
 
 const status = z.looseObject({
@@ -49,6 +50,7 @@ export const networkConfigKind = defineKind(
     columns: [
       ["VMName", ".spec.vmName"],
       ["IPs", ".status.networkConfigs[*].allocatedIPAddress"],
+      ["IPv6s", ".status.networkConfigs[*].allocatedIPv6Address"],
       conditionColumn("Allocated"),
       conditionColumn("Disabled"),
       conditionColumn("InSynced"),

@@ -12,13 +12,13 @@ import { type Finding, finding, found } from "../finding.ts";
 import type { VmHold, VmNetworksCheck, VmPool } from "./snapshot.ts";
 
 export function examineVmNetworks(snapshot: VmNetworksCheck): Finding[] {
-  const byNic = new Map(snapshot.holds.map((held) => [nicKeyOf(held), held]));
+  const given = new Set(snapshot.holds.map((each) => `${nicKeyOf(each)} ${each.hold.address.family}`));
   return [
     ...snapshot.unreadable.map(({ object, why }): Finding =>
       finding("unreadable", "error", [object], { message: why, remedy: "Correct or delete it, as the sentence says." }),
     ),
     ...snapshot.pools.flatMap((pool) => [...poolFaults(snapshot, pool), ...agentFaults(snapshot, pool)]),
-    ...snapshot.configs.flatMap((config) => configFaults(snapshot, config, byNic)),
+    ...snapshot.configs.flatMap((config) => configFaults(snapshot, config, given)),
     ...snapshot.holds.flatMap((held) => holdFaults(snapshot, held)),
     ...twoAddresses(snapshot.holds),
   ];
@@ -91,7 +91,8 @@ function agentFaults(
 function configFaults(
   { pools }: VmNetworksCheck,
   config: NetworkConfigReading,
-  byNic: ReadonlyMap<string, VmHold>,
+  /** `NETWORK UID MAC FAMILY` of what is held. */
+  given: ReadonlySet<string>,
 ): Finding[] {
   const subject = `${networkConfigKindName} ${config.key}`;
   const faults = issuesOf(config).map((issue): Finding =>
@@ -103,12 +104,16 @@ function configFaults(
           : "Change it as the sentence says when you can.",
     }),
   );
-  const managed = new Set(pools.flatMap(({ reading }) => reading.plan?.network.key ?? []));
+  const plans = pools.flatMap(({ reading }) => reading.plan ?? []);
   const without = config.nics.flatMap(({ plan }): Finding[] => {
-    if (plan === undefined || config.paused || !managed.has(plan.network.key)) return [];
-    if (byNic.has(`${plan.network.key} ${config.uid} ${plan.mac}`)) return [];
+    const here = config.paused ? [] : plans.filter(({ network }) => network.key === plan?.network.key);
+    if (plan === undefined || here.length === 0) return [];
+    const offered = here.some(({ ipv6 }) => ipv6 !== undefined) ? [4, 6] : [4];
+    const missing = offered.filter((family) => !given.has(`${plan.network.key} ${config.uid} ${plan.mac} ${family}`));
+    if (missing.length === 0) return [];
+    const what = missing.length === offered.length ? "address" : `IPv${missing[0]} address`;
     return found("vm-config-without-hold", "warning", [subject], {
-      message: `NIC ${plan.mac} of ${subject} asks for an address of ${plan.network.key}, and has none.`,
+      message: `NIC ${plan.mac} of ${subject} asks for an ${what} of ${plan.network.key}, and has none.`,
       remedy: `Seconds after it was made that is how it is. Then: kubectl -n ${config.namespace} describe vmnetcfg ${config.name} says why it is pending; is the pool full (holdfast leases), is a controller leading?`,
     });
   });

@@ -168,6 +168,7 @@ describe("check", () => {
     metadata: { ...pod.metadata, annotations: { [agentOfAnnotation]: pool } },
   });
   const kept = { ...holdOf("10.0.0.30", { vm: "later" }) };
+  const dual = poolOf("blue", blue.object.spec.ipv4Config, { ipv6Config: { cidr: "fd00::/64" } });
   const cooling = { untilMs: nowMs, lastOwner: "" as never };
 
   it.each<[string, Partial<VmNetworksCheck>, readonly string[]]>([
@@ -192,6 +193,12 @@ describe("check", () => {
       ["error vm-network-gives-addresses ippl shop/blue"],
     ],
     ["a config without a hold", { holds: [] }, ["warning vm-config-without-hold vmnetcfg shop/web"]],
+    [
+      "a config without a hold of IPv6, which the pool has",
+      { pools: [dual] },
+      ["warning vm-config-without-hold vmnetcfg shop/web"],
+    ],
+    ["a config with holds of both families", { pools: [dual], holds: [holdOf("10.0.0.10"), holdOf("fd00::10")] }, []],
     [
       "a NIC that cannot be read",
       { configs: [configOf("web", mac(1), "zz")] },

@@ -8,6 +8,7 @@ export interface AgentCommandOptions extends DaemonOptions {
   /** NAMESPACE/NAME=INTERFACE. */
   readonly network: readonly string[];
   readonly pool: readonly string[];
+  readonly trustedNamespaces: readonly string[];
   readonly agentName: string;
   /** Empty: nothing is kept. */
   readonly state: string;
@@ -26,6 +27,11 @@ export function agentCommand(output: Output, agent: RunAgent): Command {
     )
     .addOption(several("--network", "a NetworkAttachmentDefinition, with all of its pools, and where its VMs are"))
     .addOption(several("--pool", "one pool (ippl), and where the VMs of its network are"))
+    .names(
+      "--trusted-namespaces <names>",
+      "with --network: whose pools may name it, beside those of its own and of the system namespace, with commas: only administrators may write there",
+      ["default"],
+    )
     .option("--agent-name <name>", "its own name, different for every agent (default: the variable POD_NAME)")
     .option(
       "--state <folder>",

@@ -1,7 +1,7 @@
 // The node's side of slices (docs/decisions/0013): its Lease, its grants, the mirror of its journal, and whether it may
 // hand out at all. Promised: no address is handed out of a slice without an active grant in the journal, nor after the
-// node's authority is over, nor, with the API server there, before the slices were compared with it. Not promised: that
-// there is an address; `why` says why not.
+// node's authority is over, nor, with the API server there, before the slices were compared with it and, after a sleep,
+// granted anew by the leader. Not promised: that there is an address; `why` says why not.
 import { formatDomain, parseDomain } from "../../api/pools/domain.ts";
 import { poolName } from "../../api/pools/pool-name.ts";
 import { type NodeSlices, readNodeSlices, sliceUseKey, writeJournalSlices } from "../../api/slices/node-lease.ts";
@@ -67,6 +67,8 @@ export interface SliceAgentOptions extends Pick<
  * minute after it was sent: 120 + 10 + 30 + 60 = 220. A renewal is due every 66 s at the latest.
  */
 const waitedForMs = 120_000;
+/** How long a node says that it woke: the leader gives nodes that a copy has forgotten 80 s to come back. */
+const wokeForMs = 90_000;
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */
 const defaultAuthorityMs = 12 * 3_600_000;
 
@@ -89,6 +91,8 @@ export class SliceAgent {
   #renewedMs = Number.NEGATIVE_INFINITY;
   /** How often the node came back after nobody had waited for it; its start is the first time. */
   returns = 0;
+  /** When the Lease was first renewed since the node was asleep; infinite: not yet. */
+  #wokeMs = Number.NEGATIVE_INFINITY;
   /** Keys of the slices that the Lease names as this journal's. */
   #reported: ReadonlySet<string> = new Set();
   /** The leader is to be told of a restore: it waits for nodes that the server has forgotten. */
@@ -106,6 +110,8 @@ export class SliceAgent {
       ...options,
       shortage: this.#shortage,
       isLeaseHeard: () => this.#lease.isHeard,
+      hasSaidSo: () => this.#hasSaidSo,
+      doubtsNew: () => this.#isWaking || this.#isRestored,
       onAnswer: (isHeard) => void (this.#isAway = !isHeard),
       onCompared: () => void (this.#isLapsed = false),
     });
@@ -117,6 +123,11 @@ export class SliceAgent {
       authorityMs,
       journalText: () => this.#journalText(),
       renewedMs: () => this.#authority.renewedMs,
+      onTry: (at) => {
+        const wasAsleep = this.#authority.awake(at);
+        if (wasAsleep || (this.#hasLapsed && this.#hasSaidSo)) this.#wakes();
+      },
+      onOther: () => this.#wakes(),
       onRenewed: (at) => this.#renewed(at),
       onFailed: () => {
         this.#isAway = true;
@@ -244,7 +255,30 @@ export class SliceAgent {
       const parts = parseDomain(domain);
       return parts.scope === "slice" ? [[namespace, network, `${range}`, parts.name, `${slice}`] as const] : [];
     });
-    return writeJournalSlices(slices, this.#isRestored);
+    return writeJournalSlices(slices, { restored: this.#isRestored, woke: this.#isWaking });
+  }
+
+  /** While its authority was over the slices may have become other nodes'. */
+  get #hasLapsed(): boolean {
+    return this.#authority.leftMs <= 0 && this.journal.grants().length > 0;
+  }
+
+  /** The Lease says that the node woke, or it was not asleep. */
+  get #hasSaidSo(): boolean {
+    return this.#wokeMs !== Number.POSITIVE_INFINITY;
+  }
+
+  get #isWaking(): boolean {
+    return this.#options.clock.monotonicMs() - this.#wokeMs < wokeForMs;
+  }
+
+  /**
+   * Its slices may be another's, and the API server may have been restored since to a copy that does not know it: each
+   * is held back until the leader has granted it anew, which it does not before it has heard the other nodes.
+   */
+  #wakes(): void {
+    this.#wokeMs = Number.POSITIVE_INFINITY;
+    this.#tending.doubt();
   }
 
   /** The API server is away, and the journal alone may be believed. */
@@ -267,9 +301,9 @@ export class SliceAgent {
   async #renewed(at: Moment): Promise<void> {
     if (!this.isWaitedFor) this.returns += 1;
     this.#renewedMs = this.#options.clock.monotonicMs();
-    // While its authority was over the slices may have become other nodes'.
-    if (this.#authority.leftMs <= 0 && this.journal.grants().length > 0) {
-      this.#isLapsed = true;
+    this.#isLapsed ||= this.#hasLapsed;
+    if (!this.#hasSaidSo) {
+      this.#wokeMs = this.#renewedMs;
       this.#tending.compareAnew();
     }
     this.#isAway = false;

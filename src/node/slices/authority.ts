@@ -3,6 +3,7 @@
 // the kernel's uptime, which nobody sets but which stands still while a hypervisor pauses the machine, and the wall
 // clock, which can be set. A clock that went back proves nothing (lxcfs begins uptimes anew). A renewal is noted at
 // most every few minutes: a restart believes a little less than it might, never more.
+// Beside it, whether the node was asleep: off, stopped or paused for so long that its slices may be another's.
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -37,19 +38,35 @@ export interface AuthorityOptions {
 /** A wall clock is set back by so much in normal life, an uptime never. It costs so much of the 12 h to quarantine. */
 const backMs = 300_000;
 const writeEveryMs = 180_000;
+/** A node silent for 300 s may be fenced (src/cluster/fencing.ts). One that is awake tries to renew every 66 s; its
+ * note is 180 s older at worst, so that a daemon which restarts within 24 s was not asleep. */
+const asleepMs = 270_000;
 
 /** How long it still lasts; 0 or below: it is over. */
 export function leftMs(authorityMs: number, renewal: Moment | undefined, now: Moment): number {
-  if (renewal === undefined) return 0;
-  const isOneBoot = renewal.bootId !== "" && renewal.bootId === now.bootId;
-  const upMs = isOneBoot ? now.uptimeMs - renewal.uptimeMs : 0;
-  const wallMs = now.wallMs - renewal.wallMs;
-  return upMs < 0 || wallMs < -backMs ? 0 : authorityMs - Math.max(upMs, wallMs, 0);
+  const passedMs = renewal && msSince(renewal, now);
+  return passedMs === undefined ? 0 : authorityMs - passedMs;
+}
+
+/** Whether the node may have been off, by its last sign of life. Of another boot nobody knows how long it was away. */
+function wasAsleep(sign: Moment, now: Moment): boolean {
+  return !isOneBoot(sign, now) || (msSince(sign, now) ?? asleepMs) >= asleepMs;
+}
+
+const isOneBoot = (a: Moment, b: Moment) => a.bootId !== "" && a.bootId === b.bootId;
+
+/** By the stricter clock; undefined: one went back. */
+function msSince(before: Moment, now: Moment): number | undefined {
+  const upMs = isOneBoot(before, now) ? now.uptimeMs - before.uptimeMs : 0;
+  const wallMs = now.wallMs - before.wallMs;
+  return upMs < 0 || wallMs < -backMs ? undefined : Math.max(upMs, wallMs, 0);
 }
 
 export class Authority {
   readonly #options: AuthorityOptions;
   #renewal: Moment | undefined;
+  /** The last sign of life: a renewal that was tried, or that an earlier process noted. */
+  #sign: Moment | undefined;
   #writtenMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: AuthorityOptions) {
@@ -66,6 +83,14 @@ export class Authority {
     const { renewedMs: wallMs } = journal;
     const byJournal = wallMs === undefined ? undefined : { bootId: "", uptimeMs: 0, wallMs };
     this.#renewal = readMoment(noted) ?? byJournal;
+    this.#sign = this.#renewal;
+  }
+
+  /** Before each renewal is tried, whatever comes of it. True: the node was asleep until now. */
+  awake(at: Moment): boolean {
+    const before = this.#sign;
+    this.#sign = at;
+    return before !== undefined && wasAsleep(before, at);
   }
 
   /** By the wall clock, before the renewal was sent; undefined: none is known. */
@@ -80,7 +105,11 @@ export class Authority {
 
   /** Empty, or why it is over. */
   why(): string {
-    if (this.leftMs > 0) return "";
+    const now = this.#options.moment();
+    if (leftMs(this.#options.authorityMs, this.#renewal, now) > 0) {
+      const isAsleep = this.#sign !== undefined && wasAsleep(this.#sign, now);
+      return isAsleep ? "this node was asleep: its slices are compared with the API server first; try again" : "";
+    }
     if (this.#renewal === undefined) return "this node has not renewed its Lease yet; look at the API server";
     const why = `this node has not renewed its Lease for ${this.#options.authorityMs / 3_600_000} h, or its clock was set back`;
     return `${why}: its slices may be another's soon; it goes on when the API server answers`;

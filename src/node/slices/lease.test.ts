@@ -62,6 +62,8 @@ function start({
     toldVersion: () => versions.told,
     daemons: () => daemons,
     journalText: () => journal,
+    onTry: () => {},
+    onOther: () => {},
     onRenewed: async () => {},
     onFailed,
     renewedMs: () => renewedMs,

@@ -33,12 +33,16 @@ export interface NodeLeaseOptions extends Pick<
   readonly authorityMs: number;
   /** The journal's slices, as the leader is told them. */
   readonly journalText: () => string;
+  /** A renewal is about to be tried. */
+  readonly onTry: (at: Moment) => void;
   readonly onRenewed: (at: Moment) => Promise<void>;
   readonly onFailed: () => void;
   /** When the daemon before renewed it, at the latest; undefined: it never did, or nobody knows. */
   readonly renewedMs: () => number | undefined;
   /** The API server was restored from an older copy. It calls `restored`. */
   readonly onRestore: () => void;
+  /** The Lease is of another journal: this node had a disk that it has lost. */
+  readonly onOther: () => void;
   /** Once the Lease has been heard of, and at every change. */
   readonly onSlices: (slices: NodeSlices) => void;
 }
@@ -61,6 +65,8 @@ export class NodeLease {
   #isDue = false;
   /** As it was left: a server with an older one was restored. */
   #left: { readonly renewedMs: number; readonly version?: string | undefined } | undefined;
+  /** The journal before this one that was told. */
+  #other: string | undefined;
 
   constructor(options: NodeLeaseOptions) {
     this.#options = options;
@@ -100,6 +106,7 @@ export class NodeLease {
 
   async run(signal: AbortSignal): Promise<void> {
     this.#informer.handle(({ type, object }) => {
+      this.#meet(object);
       const text = type === "delete" ? undefined : object.metadata.annotations?.[slicesAnnotation];
       this.#options.onSlices(readNodeSlices(text));
     });
@@ -109,12 +116,13 @@ export class NodeLease {
   }
 
   async #renewing(signal: AbortSignal): Promise<void> {
-    const { clock, random, seenVersion, moment, onRenewed, onFailed, log } = this.#options;
+    const { clock, random, seenVersion, moment, onTry, onRenewed, onFailed, log } = this.#options;
     const pauses = new Backoff(backoff, clock, random);
     while (!signal.aborted) {
       this.#isDue = false;
       const seen = seenVersion();
       const at = moment();
+      onTry(at);
       let pauseMs = renewEveryMs * (0.9 + 0.2 * random());
       try {
         // A failed look is tried again, and told then.
@@ -158,12 +166,13 @@ export class NodeLease {
     };
     // Reads what the controller or another history wrote meanwhile. Once compared, a faster controller is no matter.
     const patchRead = async () => {
-      this.#compare(await client.get(leases, at, call));
+      const found = await client.get(leases, at, call);
+      this.#meet(found);
+      this.#compare(found);
       return patch();
     };
     const guard = this.#guard();
-    const isUnknown = this.#left !== undefined && guard === undefined;
-    const lease = await (isUnknown ? patchRead() : patch(guard)).catch((error: unknown) => {
+    const lease = await (guard === undefined ? patchRead() : patch(guard)).catch((error: unknown) => {
       if (isApiError(error, "conflict")) return patchRead();
       if (!isApiError(error, "not-found")) throw error;
       // The controller may be faster, with the slices for the node.
@@ -184,6 +193,13 @@ export class NodeLease {
     if (known === undefined || !(Number(version) > Number(this.#left?.version))) return this.#left?.version;
     this.#compare(known);
     return version;
+  }
+
+  #meet({ spec }: DeepReadonly<Lease>): void {
+    const { identity, onOther } = this.#options;
+    const isOthers = (spec?.renewTime ?? "") !== "" && spec?.holderIdentity !== identity;
+    if (isOthers && this.#other !== spec?.holderIdentity) onOther();
+    if (isOthers) this.#other = spec?.holderIdentity;
   }
 
   #compare({ metadata, spec }: DeepReadonly<Lease>): void {

@@ -26,6 +26,10 @@ export interface SliceReconcilerOptions extends Pick<
   readonly shortage: Shortage;
   /** The controller's part of the Lease is known, be it nothing. */
   readonly isLeaseHeard: () => boolean;
+  /** The leader can know that the node was asleep, if it was. */
+  readonly hasSaidSo: () => boolean;
+  /** A grant that the journal does not know may be of a copy. */
+  readonly doubtsNew: () => boolean;
   readonly onCompared: () => void;
   /** The API server answered, or did not. */
   readonly onAnswer: (isHeard: boolean) => void;
@@ -36,6 +40,8 @@ const defaultWorkers = 1;
 /** Several changes of one moment are one write. */
 const gatherMs = 50;
 /** Cooling ends silently: free addresses are counted anew. Absent: a slice not left yet (grant/lost-slice.ts). */
+/** The Lease is renewed at once after a sleep, and a look follows that. */
+const saidMs = 1000;
 const lookOverMs = { cooling: 30_000, absent: 30_000, quiet: 600_000 } as const;
 const passing = ["unreachable", "outcome-unknown", "unavailable", "too-many-requests", "internal", "aborted"] as const;
 const slow = { fromMs: 1000, times: 3, maxMs: 30_000 } as const;
@@ -55,6 +61,8 @@ export class SliceReconciler {
   #epoch = 1;
   /** Slices that the journal had when the comparing began, and that were not read since. */
   #uncompared: Set<string>;
+  /** Slices of the journal that the leader has to grant anew before they are handed out of. */
+  #doubted: ReadonlySet<string> = new Set();
   /** The reason why a slice is not compared; empty: nothing but time. */
   trouble = "";
   /** While the API server is away. */
@@ -103,6 +111,12 @@ export class SliceReconciler {
   /** Every slice of the journal has been compared with the API server since the start, or since `compareAnew`. */
   get isCompared(): boolean {
     return this.#uncompared.size === 0;
+  }
+
+  /** The node was asleep: another may have its slices, and nobody who is heard may know it. */
+  doubt(): void {
+    this.compareAnew();
+    this.#doubted = new Set(this.#uncompared);
   }
 
   compareAnew(): void {
@@ -183,7 +197,12 @@ export class SliceReconciler {
     const parts = { ...this.#options, key, state, signal, onHeard: () => this.#options.onAnswer(true) };
     if (state.token !== token || state.epoch !== this.#epoch || state.present === undefined) {
       const epoch = this.#epoch;
-      await look(parts);
+      const isKnown = journal.grant(key) !== undefined;
+      const isDoubted = isKnown ? this.#doubted.has(key) : this.#options.doubtsNew();
+      // Else the leader would take the node for one that has heard of everything.
+      if (isDoubted && !this.#options.hasSaidSo()) return saidMs;
+      await look({ ...parts, isDoubted });
+      if (epoch === this.#epoch) this.#doubted = this.#doubted.difference(new Set([key]));
       state.token = token;
       state.epoch = epoch;
       if (epoch === this.#epoch && this.#uncompared.delete(key) && this.isCompared) this.#options.onCompared();

@@ -38,8 +38,8 @@ function sumOf(entries: readonly Entry[], count: "free" | "used" | "short"): num
 
 function lackOf(good: readonly Entry[], free: number, used: number, short: number): Lack | undefined {
   if (good.length === 0) return "nothing";
-  // Slices that were granted and are not taken up yet may be all it needs.
-  if (!good.every(isTakenUp)) return undefined;
+  // Slices that were granted and are not taken up yet may be all it needs; or those that a node held back in its sleep.
+  if (!good.every((each) => isTakenUp(each) && !each.isBehind)) return undefined;
   if (short > 0) return "short";
   return free * 8 < free + used ? "low" : undefined;
 }

@@ -101,14 +101,16 @@ export class SliceWriter {
     this.#put(await this.#client.patch(ipPools, parseKey(keyOf(there)), { type: "merge", body }, { signal }));
   }
 
-  /** Guarded by the version if the word counts (pieces, generation), else by the grant: words change every second. */
+  /** Guarded by the version if the word counts (pieces, generation, a serial that answers it), else by the grant: words
+   * change every second. */
   async #change(known: DeepReadonly<StoredPool>, grant: SliceGrant, signal: AbortSignal): Promise<void> {
     const before = readSlice(known)?.grant;
     const text = writeGrant(grant);
     const { resourceVersion, annotations = {} } = known.metadata;
     const path = pointer("metadata", "annotations", grantAnnotation);
     const groundOf = ({ generation, without, lend }: SliceGrant) => JSON.stringify([generation, without, lend]);
-    const isFree = before !== undefined && groundOf(before) === groundOf(grant);
+    const isNext = before !== undefined && grant.serial === before.serial + 1;
+    const isFree = isNext && groundOf(before) === groundOf(grant);
     const test = { op: "test", path, value: annotations[grantAnnotation] } as const;
     const operations = [test, { op: "replace", path, value: text } as const];
     const body = { metadata: { resourceVersion, annotations: { [grantAnnotation]: text } } };

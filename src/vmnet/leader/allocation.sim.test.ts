@@ -1,19 +1,21 @@
 // Random lives of network configs against a ledger in memory: made, edited, paused, deleted, lost without a word, with
 // answers that get lost and leaders that start anew. After each step everything is brought to rest, and then: a MAC of
-// a network has one address and one owner; what a status shows is what the ledger holds; nothing withheld is given. At
-// the end, with everything deleted and looked at twice, nothing is held.
+// a network has one address of each family and one owner; what a status shows is what the ledger holds; a NIC that is
+// shown as allocated has every family that is offered; nothing withheld is given. At the end, with everything deleted
+// and looked at twice, nothing is held.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 
 import { LedgerError } from "../../ipam/ledger.ts";
 import { type LedgerFault, MemoryLedger, MemoryStore } from "../../ipam/testing/memory-ledger.ts";
 import { ManualClock } from "../../kube/testing/manual-clock.ts";
-import { type ConfigFacts, planConfig } from "../plan/config-plan.ts";
+import { planConfig } from "../plan/config-plan.ts";
 import { planEnd } from "../plan/ending.ts";
 import { keptForMs, keptNote } from "../plan/keeping.ts";
 import type { NicHold } from "../plan/nic-hold.ts";
+import type { ConfigFacts } from "../plan/nic-slot.ts";
 import { Strays } from "../plan/strays.ts";
-import { placementOf, type PoolPlan } from "../rules/pool-plan.ts";
+import { familyOf, placementOf, type PoolPlan } from "../rules/pool-plan.ts";
 import { configOf, planned } from "../rules/testing/pool.ts";
 import { AllocationError, Allocator } from "./allocation.ts";
 import { NicHolds } from "./nic-holds.ts";
@@ -22,12 +24,14 @@ const leaseMs = 600_000;
 const networks = ["tenant-a/blue", "tenant-a/red"] as const;
 const names = ["web", "db", "mail"] as const;
 const macs = Array.from({ length: 5 }, (_, index) => `02:00:00:00:00:0${index}`);
+/** Those whose pools have IPv6. */
+const dual: ReadonlySet<string> = new Set([networks[0]]);
 const { signal } = new AbortController();
 
 interface Model {
   readonly name: string;
   readonly uid: string;
-  nics: { networkName: string; macAddress: string; ipAddress?: string }[];
+  nics: { networkName: string; macAddress: string; ipAddress?: string; ipv6Address?: string }[];
   isPaused: boolean;
   isKept: boolean;
   shown: NonNullable<ConfigFacts["shown"]>;
@@ -46,7 +50,17 @@ class World {
         leaseTime: 600,
         pool: { start: "10.7.0.10", end: "10.7.0.16", exclude: ["10.7.0.14"] },
       },
-      { name: "blue", networkName: networks[0] },
+      {
+        name: "blue",
+        networkName: networks[0],
+        ipv6Config: {
+          cidr: "fd00:7::/64",
+          leaseTime: 600,
+          router: "fd00:7::12",
+          pool: { start: "fd00:7::10", end: "fd00:7::16", exclude: ["fd00:7::14"] },
+          reservations: [{ ipAddress: "fd00:7::11", macAddress: macs[1] }],
+        },
+      },
     ),
     planned(
       { cidr: "10.7.0.0/24", serverIP: "10.7.0.3", leaseTime: 600, pool: { start: "10.7.0.30", end: "10.7.0.31" } },
@@ -110,7 +124,7 @@ class World {
     return model;
   }
 
-  facts({ name, uid, nics, isPaused, shown }: Model, refusals: Map<number, string>): ConfigFacts {
+  facts({ name, uid, nics, isPaused, shown }: Model, refusals: Map<string, string>): ConfigFacts {
     const reading = configOf(nics, { name });
     const named = this.holds.ofName(`tenant-a/${name}`);
     const isOwn = ({ owner }: NicHold) => owner.uid === uid;
@@ -138,15 +152,16 @@ class World {
   }
 
   async reconcile(model: Model): Promise<void> {
-    const refusals = new Map<number, string>();
+    const refusals = new Map<string, string>();
     for (let round = 0; round < 8; round++) {
       const plan = planConfig(this.facts(model, refusals));
       if (plan.passes.length + plan.takes.length + plan.releases.length === 0) {
-        model.shown = plan.nics.map(({ networkName, macAddress, address, state }) => ({
+        model.shown = plan.nics.map(({ networkName, macAddress, address, ipv6Address, state }) => ({
           networkName,
           macAddress,
           state,
           ...(address && { allocatedIPAddress: address }),
+          ...(ipv6Address && { allocatedIPv6Address: ipv6Address }),
         }));
         return;
       }
@@ -154,7 +169,7 @@ class World {
       for (const step of plan.takes) {
         const refusal = await this.allocator.take(step, signal);
         if (refusal !== undefined && !(step.want.kind === "exactly" && step.want.orAny))
-          refusals.set(step.index, refusal);
+          refusals.set(step.slot, refusal);
       }
       for (const { hold } of plan.releases) await this.allocator.release(hold, signal);
     }
@@ -210,26 +225,33 @@ class World {
     const held = [...this.store.holds]
       .filter(([key]) => !this.store.resting.has(key))
       .map(([, hold]) => hold as NicHold);
-    const seen = held.map(({ domain, owner }) => `${domain} ${owner.nic}`);
-    expect(new Set(seen).size, `one address for each MAC of a network: ${seen.join(", ")}`).toBe(seen.length);
+    const seen = held.map(({ domain, owner, address }) => `${domain} ${owner.nic} ${address.family}`);
+    expect(new Set(seen).size, `one address for each MAC, network and family: ${seen.join(", ")}`).toBe(seen.length);
+    const owners = Map.groupBy(held, ({ domain, owner }) => `${domain} ${owner.nic}`);
+    for (const [mac, both] of owners) expect(new Set(both.map(({ owner }) => owner.uid)).size, mac).toBe(1);
     for (const { address, domain, owner } of held) {
-      const places = this.pools.filter((plan) => plan.domain === domain).map((plan) => placementOf(plan.ipv4, address));
+      const families = this.pools.filter((plan) => plan.domain === domain).map((plan) => familyOf(plan, address));
+      const places = families.filter((each) => each !== undefined).map((each) => placementOf(each, address));
       const isGiven = places.some((at) => at.place === "usable" || (at.place === "reserved" && at.mac === owner.nic));
       expect(isGiven, `${address} may be given to ${owner.nic}`).toBe(true);
     }
     for (const { uid, name, shown, isPaused } of this.configs.values()) {
       // A NIC that is refused what it asks for keeps, and shows, what it has; one that is paused shows what it had.
-      const allocated = shown.filter(({ allocatedIPAddress }) => !isPaused && allocatedIPAddress !== undefined);
-      const lines = allocated.map(
-        ({ networkName, macAddress, allocatedIPAddress }) =>
-          `vm-network:${networkName} ${macAddress} ${allocatedIPAddress}`,
+      const lines = (isPaused ? [] : shown).flatMap(
+        ({ networkName, macAddress, allocatedIPAddress, allocatedIPv6Address }) =>
+          [allocatedIPAddress, allocatedIPv6Address]
+            .filter((address) => address !== undefined)
+            .map((address) => `vm-network:${networkName} ${macAddress} ${address}`),
       );
       const own = held
         .filter(({ owner }) => owner.uid === uid)
         .map(({ domain, owner, address }) => `${domain} ${owner.nic} ${address}`);
       expect(own.toSorted(), `what ${name} shows is what it holds`).toEqual(lines.toSorted());
-      for (const { state, allocatedIPAddress } of shown)
-        if (state === "Allocated") expect(allocatedIPAddress).toBeDefined();
+      for (const { state, networkName = "", allocatedIPAddress, allocatedIPv6Address } of shown) {
+        if (state !== "Allocated") continue;
+        expect(allocatedIPAddress).toBeDefined();
+        expect(allocatedIPv6Address !== undefined, `IPv6 of ${name} in ${networkName}`).toBe(dual.has(networkName));
+      }
     }
   }
 }
@@ -238,6 +260,7 @@ const nic = fc.record({
   network: fc.constantFrom(...networks),
   mac: fc.constantFrom(...macs),
   ip: fc.option(fc.constantFrom("10.7.0.11", "10.7.0.14", "10.8.0.11", "10.8.0.12"), { freq: 4 }),
+  ip6: fc.option(fc.constantFrom("fd00:7::11", "fd00:7::13", "fd00:7::14"), { freq: 4 }),
 });
 const name = fc.constantFrom(...names);
 const step = fc.oneof(
@@ -262,17 +285,18 @@ const step = fc.oneof(
   },
 );
 
-it("a MAC has one address, a status shows what is held, and in the end nothing is held", async () => {
+it("a MAC has one address of a family, a status shows what is held, and in the end nothing is held", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
       const world = new World();
       for (const each of steps) {
         if (each.kind === "edit") {
           const model = world.make(each.name);
-          model.nics = each.nics.map(({ network, mac, ip }) => ({
+          model.nics = each.nics.map(({ network, mac, ip, ip6 }) => ({
             networkName: network,
             macAddress: mac,
             ...(ip && { ipAddress: ip }),
+            ...(ip6 && { ipv6Address: ip6 }),
           }));
         }
         const model = "name" in each ? world.configs.get(each.name) : undefined;

@@ -4,12 +4,15 @@
 import { acquire } from "../../ipam/acquire.ts";
 import type { AmendableLedger, Domain, Hold, HoldNote } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";
+import type { Pool } from "../../ipam/pool.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Address } from "../../net/address.ts";
 import { CodedError } from "../../net/coded-error.ts";
 import type { Random } from "../../net/draw.ts";
 import { contains } from "../../net/prefix.ts";
-import type { PassStep, TakeStep, Want } from "../plan/config-plan.ts";
+import type { Want } from "../plan/asking.ts";
+import type { PassStep } from "../plan/assignment.ts";
+import type { TakeStep } from "../plan/config-plan.ts";
 import { unkeptNote } from "../plan/keeping.ts";
 import { describeNicOwner, type NicHold, type NicOwner } from "../plan/nic-hold.ts";
 import type { PoolPlan } from "../rules/pool-plan.ts";
@@ -54,11 +57,14 @@ export class Allocator {
     const { domain, owner, want } = step;
     const key = `${domain} ${owner.nic}`;
     if (this.#taking.has(key)) throw new AllocationError("changed", `${owner.nic} is being given an address already.`);
+    // The plan may be older than what another network config was given meanwhile.
+    if (this.#options.holds.withMac(domain, owner.nic).some((each) => each.owner.uid !== owner.uid))
+      throw new AllocationError("changed", `${owner.nic} has an address of another network config.`);
     this.#taking.add(key);
     try {
       return want.kind === "exactly"
         ? await this.#takeExactly(domain, owner, want, signal)
-        : await this.#takeAny(domain, owner, want, signal);
+        : await this.#takeAny(step, want, signal);
     } finally {
       this.#taking.delete(key);
     }
@@ -100,13 +106,13 @@ export class Allocator {
     return `${address} is held by ${whose(outcome.hold)}: release it there, or ask for another.`;
   }
 
-  async #takeAny(domain: Domain, owner: NicOwner, want: Any, signal: AbortSignal): Promise<string | undefined> {
+  async #takeAny({ domain, owner, family }: TakeStep, want: Any, signal: AbortSignal): Promise<string | undefined> {
     const { ledger, holds, random } = this.#options;
     const full: string[] = [];
     for (const plan of want.pools) {
-      const pool = holds.picture(plan.key);
+      const pool = holds.picture(plan.key, family);
       if (pool === undefined) throw new AllocationError("changed", `ippl ${plan.key} is not ready.`);
-      const request = { owner, strategy: { kind: "random" }, lateOnly: true, ...wantOf(plan, want.preferred) } as const;
+      const request = { owner, strategy: { kind: "random" }, lateOnly: true, ...wantOf(pool, want.preferred) } as const;
       const note = () => noteOf(plan, owner, "any free address of the pool, by chance");
       const result = await acquire({ ledger, domain, pool, request, random, note, signal });
       if (result.kind === "acquired") return holds.learn(result.hold) ?? undefined;
@@ -121,8 +127,8 @@ export class Allocator {
   }
 }
 
-function wantOf({ ipv4 }: PoolPlan, preferred: Address | undefined) {
-  const isHere = preferred !== undefined && contains(ipv4.prefix, preferred);
+function wantOf({ definition }: Pool, preferred: Address | undefined) {
+  const isHere = preferred !== undefined && contains(definition.prefix, preferred);
   return isHere ? { want: { kind: "preferred", address: preferred } as const } : {};
 }
 

@@ -9,12 +9,13 @@ import { isEqual } from "../../kube/conditions.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { hasFinalizer, removeFinalizer } from "../../kube/finalizer.ts";
 import { type DeepReadonly, keyOf, type ObjectKey } from "../../kube/meta.ts";
-import { type ConfigFacts, type ConfigPlan, planConfig } from "../plan/config-plan.ts";
+import { type ConfigPlan, planConfig } from "../plan/config-plan.ts";
 import { statusOfConfig } from "../plan/config-status.ts";
 import { type EndFacts, planEnd } from "../plan/ending.ts";
 import { keptForMs, keptNote } from "../plan/keeping.ts";
 import { type Instance, type Machine, nicsMark, nicsOfMachine } from "../plan/machine-nics.ts";
 import type { NicHold } from "../plan/nic-hold.ts";
+import type { ConfigFacts } from "../plan/nic-slot.ts";
 import { describeIssue, describeNetworkConfig } from "../rules/issue.ts";
 import { AllocationError, type Allocator } from "./allocation.ts";
 import { type Config, networksOf, type VmnetCaches } from "./caches.ts";
@@ -67,7 +68,7 @@ export class Configs {
 
   async #settle(config: Config, signal: AbortSignal): Promise<{ plan: ConfigPlan; networks: string[] }> {
     const { allocator, log } = this.#options;
-    const refusals = new Map<number, string>();
+    const refusals = new Map<string, string>();
     const reading = this.#options.caches.config(config);
     for (let round = 1; ; round++) {
       const plan = planConfig(this.#facts(config, refusals));
@@ -78,7 +79,7 @@ export class Configs {
       for (const step of plan.takes) {
         const refusal = await allocator.take(step, signal);
         const mayHaveAnother = step.want.kind === "exactly" && step.want.orAny;
-        if (refusal !== undefined && !mayHaveAnother) refusals.set(step.index, refusal);
+        if (refusal !== undefined && !mayHaveAnother) refusals.set(step.slot, refusal);
       }
       for (const { hold, why } of plan.releases) {
         const isReleased = await allocator.release(hold, signal);
@@ -87,7 +88,7 @@ export class Configs {
     }
   }
 
-  #facts(config: Config, refusals: ReadonlyMap<number, string>): ConfigFacts {
+  #facts(config: Config, refusals: ReadonlyMap<string, string>): ConfigFacts {
     const { caches, holds, networks } = this.#options;
     const reading = caches.config(config);
     const { uid, namespace, name } = reading;
@@ -135,12 +136,13 @@ export class Configs {
   #tell(config: kinds.StoredNetworkConfig, { nics }: ConfigPlan): void {
     const { events, caches } = this.#options;
     const vm = caches.machines.cache.get(`${config.metadata.namespace}/${config.spec.vmName}`);
-    for (const { state, message, address, macAddress, networkName } of nics) {
+    for (const { state, message = "", address, ipv6Address, macAddress, networkName } of nics) {
       if (state === "Unmanaged") continue;
       const isThere = state === "Allocated";
+      const has = [address, ipv6Address].filter((each) => each !== undefined).join(" and ");
       const words = isThere
-        ? `${macAddress} has ${address} in ${networkName}.`
-        : `${macAddress} has no address in ${networkName}: ${message ?? ""}`;
+        ? `${macAddress} has ${has} in ${networkName}.`
+        : `${macAddress} ${has === "" || config.spec.paused === true ? "has no address" : `has ${has}, and not all that it asks for`} in ${networkName}: ${message}`;
       events?.record(config, isThere ? "Normal" : "Warning", isThere ? "AddressAllocated" : "AddressPending", words);
       if (!isThere && vm !== undefined) events?.record(vm, "Warning", "AddressPending", words);
     }

@@ -6,7 +6,7 @@ import { mayUse } from "../rules/examine-nic.ts";
 import { examinePool, type Trusted } from "../rules/examine-pool.ts";
 import { describeIssue, describePool, type Issue } from "../rules/issue.ts";
 import type { NetworkRef } from "../rules/network-ref.ts";
-import type { PoolPlan } from "../rules/pool-plan.ts";
+import { familyOf, type PoolPlan } from "../rules/pool-plan.ts";
 import { leaseSecondsDefault } from "../rules/read-options.ts";
 import type { Pool, VmnetCaches } from "./caches.ts";
 
@@ -65,9 +65,10 @@ export class Networks {
   }
 
   /** Released addresses cool for the lease time of their pool: until then a guest may use them. */
-  cooldownMsOf({ note }: NicHold): number {
+  cooldownMsOf({ note, address }: NicHold): number {
     const pool = this.#caches.pools.cache.get(note?.pool ?? "");
-    const seconds = (pool && this.#caches.pool(pool).plan?.ipv4.leaseSeconds) ?? leaseSecondsDefault;
+    const plan = pool && this.#caches.pool(pool).plan;
+    const seconds = (plan && familyOf(plan, address)?.leaseSeconds) ?? leaseSecondsDefault;
     return seconds * 1000;
   }
 }

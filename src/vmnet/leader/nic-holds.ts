@@ -9,17 +9,20 @@ import { MultiMap } from "../../kube/cache/multi-map.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { parseKey } from "../../kube/meta.ts";
 import type { Address } from "../../net/address.ts";
-import { contains } from "../../net/prefix.ts";
+import { contains, type Prefix } from "../../net/prefix.ts";
 import type { NicHold } from "../plan/nic-hold.ts";
+import type { Family } from "../plan/nic-slot.ts";
 import type { PoolPlan } from "../rules/pool-plan.ts";
 
 /** `before` or `after` is undefined where it came or went. */
 export type HoldChange = (domain: Domain, before: NicHold | undefined, after: NicHold | undefined) => void;
 
+/** Of one family of a pool. */
 interface Picture {
   readonly plan: PoolPlan;
   /** The spec that it was made of. */
   readonly of: string;
+  readonly prefix: Prefix;
   readonly pool: Pool;
 }
 
@@ -34,8 +37,8 @@ export class NicHolds {
   readonly #byMac = new Map<Domain, MultiMap<NicHold>>();
   /** Namespace -> name of the network config -> held or cooling. */
   readonly #byConfig = new Map<string, MultiMap<NicHold>>();
-  /** namespace/name of the pool -> its picture. */
-  readonly #pictures = new Map<string, Picture>();
+  /** namespace/name of the pool -> its pictures, one for each family that it has. */
+  readonly #pictures = new Map<string, readonly Picture[]>();
   /** `DOMAIN ADDRESS` -> the version that this process wrote, until an event shows it or a later one. */
   readonly #own = new Map<string, { readonly version: number; readonly untilMs: number }>();
   onChange: HoldChange = () => {};
@@ -102,18 +105,27 @@ export class NicHolds {
     this.#set(hold.domain, hold.address, undefined);
   }
 
-  picture(pool: string): Pool | undefined {
-    return this.#pictures.get(pool)?.pool;
+  picture(pool: string, family: Family): Pool | undefined {
+    return this.#pictures.get(pool)?.find(({ prefix }) => prefix.family === family)?.pool;
   }
 
-  /** Makes the picture of a pool, or makes it anew where its definition changed. */
-  draw(plan: PoolPlan, of: string): Pool {
-    const known = this.#pictures.get(plan.key);
-    if (known !== undefined && known.of === of && known.plan.domain === plan.domain) return known.pool;
-    const pool = new Pool(plan.ipv4.definition, () => this.#clock.wallMs());
-    this.#pictures.set(plan.key, { plan, of, pool });
-    for (const hold of this.in(plan.domain)) if (contains(plan.ipv4.prefix, hold.address)) show(pool, hold);
-    return pool;
+  /** Makes the pictures of a pool, or makes them anew where its definition changed. False: they are as they were. */
+  draw(plan: PoolPlan, of: string): boolean {
+    const [known] = this.#pictures.get(plan.key) ?? [];
+    if (known !== undefined && known.of === of && known.plan.domain === plan.domain) return false;
+    const drawn = [plan.ipv4, ...(plan.ipv6 ? [plan.ipv6] : [])].map(({ prefix, definition }) => {
+      const pool = new Pool(definition, () => this.#clock.wallMs());
+      for (const hold of this.in(plan.domain)) if (contains(prefix, hold.address)) show(pool, hold);
+      return { plan, of, prefix, pool };
+    });
+    this.#pictures.set(plan.key, drawn);
+    return true;
+  }
+
+  /** Those in which an address of the domain can stand. */
+  *#picturesAt(domain: Domain, address: Address): Iterable<Picture> {
+    for (const all of this.#pictures.values())
+      for (const each of all) if (each.plan.domain === domain && contains(each.prefix, address)) yield each;
   }
 
   erase(pool: string): void {
@@ -140,23 +152,21 @@ export class NicHolds {
     if (holds.size === 0) this.#byAddress.delete(domain);
     else this.#byAddress.set(domain, holds);
     if (after !== undefined) this.#index(after);
-    for (const { plan, pool } of this.#pictures.values()) {
-      if (plan.domain !== domain || !contains(plan.ipv4.prefix, address)) continue;
+    for (const { prefix, pool } of this.#picturesAt(domain, address)) {
       if (after === undefined) hide(pool, before);
       else show(pool, after);
       // A picture has one address of an owner: the other of two comes back when the first has gone.
       const hasGone = before !== undefined && before.cooling === undefined && after?.cooling !== undefined;
       if (hasGone || after === undefined)
         for (const other of this.withMac(domain, before?.owner.nic ?? ""))
-          if (contains(plan.ipv4.prefix, other.address)) show(pool, other);
+          if (contains(prefix, other.address)) show(pool, other);
     }
     if (before?.version !== after?.version || before?.cooling !== after?.cooling) this.onChange(domain, before, after);
   }
 
   /** Somebody else's in a VM network: taken, that is all. */
   #foreign({ domain, address, owner }: Hold): void {
-    for (const { plan, pool } of this.#pictures.values())
-      if (plan.domain === domain && contains(plan.ipv4.prefix, address)) pool.learn(address, owner);
+    for (const { pool } of this.#picturesAt(domain, address)) pool.learn(address, owner);
   }
 
   #index(hold: NicHold): void {

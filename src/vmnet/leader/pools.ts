@@ -12,7 +12,7 @@ import { keyOf, type ObjectKey, parseKey } from "../../kube/meta.ts";
 import { unless } from "../../kube/unless.ts";
 import { type Adoption, planAdoption } from "../plan/adoption.ts";
 import { byAddress, type NicHold } from "../plan/nic-hold.ts";
-import { type PoolUse, statusOfPool } from "../plan/pool-status.ts";
+import { type FamilyUse, type PoolUse, statusOfPool } from "../plan/pool-status.ts";
 import { conditionOf, type SaidCondition } from "../plan/vmnet-conditions.ts";
 import type { PoolPlan } from "../rules/pool-plan.ts";
 import type { Pool, VmnetCaches } from "./caches.ts";
@@ -64,9 +64,8 @@ export class Pools {
     const { plan } = caches.pool(pool);
     for (const part of this.#options.poolParts ?? []) await part.tend?.(pool, signal);
     const current = plan === undefined || isAdopted(pool) ? pool : await this.#adopt(pool, plan, signal);
-    const before = holds.picture(key);
     if (plan === undefined) holds.erase(key);
-    else if (holds.draw(plan, JSON.stringify(pool.spec)) !== before) this.#options.onDrawn(plan.network.key);
+    else if (holds.draw(plan, JSON.stringify(pool.spec))) this.#options.onDrawn(plan.network.key);
     await this.#show(current, plan, signal);
     return this.#followNetwork(current, signal);
   }
@@ -87,11 +86,11 @@ export class Pools {
     const { client, clock, holds, log } = this.#options;
     const adoptions = planAdoption({
       plan,
-      allocated: pool.status?.ipv4?.allocated ?? {},
+      allocated: { ...pool.status?.ipv4?.allocated, ...pool.status?.ipv6?.allocated },
       configs: this.#configsIn(plan),
       isHeld: (address) =>
         holds.at(plan.domain, address)?.cooling === undefined && holds.at(plan.domain, address) !== undefined,
-      hasHold: (mac) => holds.withMac(plan.domain, mac).length > 0,
+      hasHold: (mac, family) => holds.withMac(plan.domain, mac).some(({ address }) => address.family === family),
     });
     await inParallel(parallel, adoptions, (adoption) => this.#takeOver(plan, adoption, signal));
     if (adoptions.length > 0) log.info("took over addresses", { pool: plan.key, addresses: adoptions.length });
@@ -151,10 +150,12 @@ export class Pools {
   useOf(plan: PoolPlan): PoolUse {
     const { holds } = this.#options;
     const inPool = ({ note, cooling }: NicHold) => cooling === undefined && note?.pool === plan.key;
-    return {
-      holds: [...holds.in(plan.domain)].filter(inPool).toSorted(byAddress),
-      free: holds.picture(plan.key)?.counts().free ?? 0n,
-    };
+    const held = [...holds.in(plan.domain)].filter(inPool).toSorted(byAddress);
+    const useOf = (family: 4 | 6): FamilyUse => ({
+      holds: held.filter(({ address }) => address.family === family),
+      free: holds.picture(plan.key, family)?.counts().free ?? 0n,
+    });
+    return { ipv4: useOf(4), ipv6: useOf(6) };
   }
 
   #conditions(pool: Pool, plan: PoolPlan | undefined): readonly SaidCondition[] {

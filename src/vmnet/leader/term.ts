@@ -223,24 +223,32 @@ export class VmnetTerm {
   *#poolFigures() {
     for (const pool of this.#caches.pools.cache.list()) {
       const { plan } = this.#caches.pool(pool);
-      const counts = plan && this.#holds.picture(plan.key)?.counts();
-      if (plan === undefined || counts === undefined) continue;
-      yield {
-        pool: plan.key,
-        cidr: pool.spec.ipv4Config.cidr,
-        network: plan.network.key,
-        used: this.#poolsWork.useOf(plan).holds.length,
-        available: Number(counts.free),
-        cooling: counts.quarantined,
-      };
+      if (plan === undefined) continue;
+      const use = this.#poolsWork.useOf(plan);
+      for (const family of ["ipv4", "ipv6"] as const) {
+        const counts = this.#holds.picture(plan.key, family === "ipv4" ? 4 : 6)?.counts();
+        if (counts === undefined) continue;
+        yield {
+          pool: plan.key,
+          cidr: pool.spec[`${family}Config`]?.cidr ?? "",
+          network: plan.network.key,
+          used: use[family].holds.length,
+          available: Number(counts.free),
+          cooling: counts.quarantined,
+        };
+      }
     }
   }
 
   *#nicFigures() {
     for (const config of this.#caches.configs.cache.list()) {
-      for (const { networkName = "", macAddress = "", allocatedIPAddress = "", state = "" } of config.status
-        ?.networkConfigs ?? [])
-        yield { config: keyOf(config), network: networkName, mac: macAddress, ip: allocatedIPAddress, state };
+      const nics = config.status?.networkConfigs ?? [];
+      for (const { networkName: network = "", macAddress: mac = "", state = "", ...shown } of nics) {
+        const { allocatedIPAddress = "", allocatedIPv6Address = "" } = shown;
+        const nic = { config: keyOf(config), network, mac, state };
+        yield { ...nic, ip: allocatedIPAddress };
+        if (allocatedIPv6Address !== "") yield { ...nic, ip: allocatedIPv6Address };
+      }
     }
   }
 }

@@ -9,7 +9,7 @@ import { type Address, parseAddress } from "../../net/address.ts";
 import { attempt } from "../../net/coded-error.ts";
 import { NetError } from "../../net/error.ts";
 import type { Mac } from "../../net/mac.ts";
-import { placementOf, type PoolPlan } from "../rules/pool-plan.ts";
+import { familyOf, placementOf, type PoolPlan } from "../rules/pool-plan.ts";
 import type { NetworkConfigReading } from "../rules/read-network-config.ts";
 import { readMac } from "./machine-nics.ts";
 import type { NicOwner } from "./nic-hold.ts";
@@ -21,12 +21,12 @@ interface RecordedConfig {
 
 export interface AdoptionFacts {
   readonly plan: PoolPlan;
-  /** status.ipv4.allocated, as it was found. */
+  /** status.ipv4.allocated and that of ipv6, as they were found. */
   readonly allocated: Readonly<Record<string, string>>;
   /** Those that are not being deleted, the oldest first. */
   readonly configs: readonly RecordedConfig[];
   readonly isHeld: (address: Address) => boolean;
-  readonly hasHold: (mac: Mac) => boolean;
+  readonly hasHold: (mac: Mac, family: Address["family"]) => boolean;
 }
 
 export interface Adoption {
@@ -37,14 +37,16 @@ export interface Adoption {
 
 export function planAdoption({ plan, allocated, configs, isHeld, hasHold }: AdoptionFacts): readonly Adoption[] {
   const found = new Map<string, Adoption>();
-  const macs = new Set<Mac>();
+  /** `MAC FAMILY`: a MAC has one address of each. */
+  const macs = new Set<string>();
   const add = (text: string | undefined, mac: Mac | undefined, owner: () => NicOwner | undefined, why: string) => {
     const address = mac && addressOf(text, mac, plan);
     if (mac === undefined || address === undefined) return;
-    if (found.has(address.toString()) || macs.has(mac) || isHeld(address) || hasHold(mac)) return;
+    const slot = `${mac} ${address.family}`;
+    if (found.has(address.toString()) || macs.has(slot) || isHeld(address) || hasHold(mac, address.family)) return;
     const whose = owner();
     if (whose === undefined) return;
-    macs.add(mac);
+    macs.add(slot);
     found.set(address.toString(), { address, owner: whose, why });
   };
   const asking = new Map<string, NicOwner>();
@@ -78,16 +80,18 @@ export function planAdoption({ plan, allocated, configs, isHeld, hasHold }: Adop
 }
 
 function* shownIn(shown: readonly DeepReadonly<NicStatus>[], { network }: PoolPlan) {
-  for (const { networkName, macAddress, allocatedIPAddress: address = "" } of shown) {
+  for (const { networkName, macAddress, allocatedIPAddress = "", allocatedIPv6Address = "" } of shown) {
     const mac = readMac(macAddress);
-    if (networkName === network.key && mac !== undefined && address !== "") yield { mac, address };
+    for (const address of [allocatedIPAddress, allocatedIPv6Address])
+      if (networkName === network.key && mac !== undefined && address !== "") yield { mac, address };
   }
 }
 
 /** Excluded since, or outside of the range by now: a guest may use it all the same. */
-function addressOf(text: string | undefined, mac: Mac, { ipv4 }: PoolPlan): Address | undefined {
+function addressOf(text: string | undefined, mac: Mac, plan: PoolPlan): Address | undefined {
   const address = attempt(NetError, () => parseAddress(text ?? ""));
-  const found = address && placementOf(ipv4, address);
+  const family = address && familyOf(plan, address);
+  const found = address && family && placementOf(family, address);
   if (found === undefined || found.place === "outside-subnet") return undefined;
   return found.place === "reserved" && found.mac !== mac ? undefined : address;
 }

@@ -1,91 +1,7 @@
 // The plan of a network config, as a table: what is there, what is done, what is shown.
 import { describe, expect, it } from "vitest";
 
-import type { OwnerKey } from "../../ipam/owner.ts";
-import { parseAddress } from "../../net/address.ts";
-import { configOf, planned } from "../rules/testing/pool.ts";
-import { type ConfigFacts, type ConfigPlan, planConfig } from "./config-plan.ts";
-import { keptNote } from "./keeping.ts";
-import type { NetworkFacts, NicHold } from "./nic-hold.ts";
-
-const net = "tenant-a/net-48";
-const domain = `vm-network:${net}`;
-const other = "tenant-a/net-49";
-const macs = { a: "02:00:00:00:00:0a", b: "02:00:00:00:00:0b", c: "02:00:00:00:00:0c" } as const;
-const range = {
-  serverIP: "10.7.0.2",
-  cidr: "10.7.0.0/24",
-  pool: { start: "10.7.0.10", end: "10.7.0.19", exclude: ["10.7.0.12"] },
-};
-const plan = planned({ ...range, reservations: [{ ipAddress: "10.7.0.99", macAddress: macs.c }] });
-const otherPlan = planned(
-  { ...range, cidr: "10.8.0.0/24", serverIP: "10.8.0.2", pool: {} },
-  { name: "pool-49", networkName: other },
-);
-
-type Nic = readonly [mac: string, network?: string, ip?: string];
-
-function hold(
-  address: string,
-  mac: string,
-  more: Partial<NicHold> & { uid?: string; name?: string; network?: string } = {},
-): NicHold {
-  const { uid = "uid-of-vm-a", name = "vm-a", network = net, ...rest } = more;
-  const owner = { kind: "nic" as const, uid, namespace: "tenant-a", name, nic: mac };
-  return { domain: `vm-network:${network}`, address: parseAddress(address), owner, version: `${address}@1`, ...rest };
-}
-
-interface Case extends Partial<Omit<ConfigFacts, "nics" | "networks">> {
-  readonly nics: readonly Nic[];
-  readonly network?: Partial<NetworkFacts> & { isAdopted?: boolean; isDeleting?: boolean; paused?: boolean };
-  readonly rivals?: readonly NicHold[];
-}
-
-function planOf({ nics, network = {}, rivals = [], ...more }: Case): ConfigPlan {
-  const reading = configOf(
-    nics.map(([macAddress, networkName = net, ipAddress]) => ({ networkName, macAddress, ipAddress })),
-  );
-  const { isAdopted = true, isDeleting = false, paused = false, ...facts } = network;
-  const pool = { plan: { ...plan, paused }, isAdopted, isDeleting };
-  const there = { isDefined: true, pools: [pool], faults: [], ...facts };
-  return planConfig({
-    uid: "uid-of-vm-a",
-    namespace: "tenant-a",
-    name: "vm-a",
-    isPaused: false,
-    nics: reading.nics.map(
-      (nic) => nic.plan ?? { fault: nic.issues[0]!.message, networkName: nic.networkName, macAddress: nic.macAddress },
-    ),
-    shown: [],
-    networks: new Map([
-      [net, there],
-      [other, { isDefined: true, pools: [{ plan: otherPlan, isAdopted: true, isDeleting: false }], faults: [] }],
-    ]),
-    own: [],
-    left: [],
-    macHolder: (at, mac) => rivals.find((each) => each.domain === at && each.owner.nic === mac),
-    ...more,
-  });
-}
-
-/** One line for each step and each NIC. */
-function told({ passes, takes, releases, nics, isWaiting }: ConfigPlan): string[] {
-  const short = (mac: string) => mac.slice(-2);
-  return [
-    ...passes.map(({ hold: { address, owner }, to }) => `pass ${address} from ${short(owner.nic)} to ${short(to.nic)}`),
-    ...takes.map(({ owner, want }) =>
-      want.kind === "exactly"
-        ? `take ${want.address} for ${short(owner.nic)}${want.early ? " early" : ""}`
-        : `take any of ${want.pools.map(({ name }) => name).join()} for ${short(owner.nic)}${want.preferred ? `, rather ${want.preferred}` : ""}`,
-    ),
-    ...releases.map(({ hold: { address } }) => `release ${address}`),
-    ...nics.map(({ macAddress, state, address = "-" }) => `${short(macAddress)} ${address} ${state}`),
-    ...(isWaiting ? ["waits"] : []),
-  ];
-}
-
-const cooling = { untilMs: 1, lastOwner: "" as OwnerKey };
-const kept = keptNote({ pool: plan.key }, "vm-a", 1000, 0);
+import { type Case, cooling, domain, hold, kept, macs, net, other, planOf, told } from "./testing/config-case.ts";
 
 const cases: readonly (readonly [what: string, facts: Case, told: readonly string[]])[] = [
   ["a NIC without a hold takes any", { nics: [[macs.a]] }, ["take any of pool-48 for 0a", "0a - Pending"]],
@@ -216,7 +132,7 @@ const cases: readonly (readonly [what: string, facts: Case, told: readonly strin
   ["a pool that is being deleted", { nics: [[macs.a]], network: { isDeleting: true } }, ["0a - Pending"]],
   [
     "a refusal is not asked again in the same look",
-    { nics: [[macs.a]], refusals: new Map([[0, "full."]]) },
+    { nics: [[macs.a]], refusals: new Map([["0 IPv4", "full."]]) },
     ["0a - Pending"],
   ],
 ];

@@ -1,6 +1,6 @@
 // The status of a network config, from the last plan. Pure; the same plan gives the same status, times included, so
 // that a controller that restarts writes nothing. `Allocated` is True only with an address for every NIC of a managed
-// network.
+// network, of every family that its pools offer.
 import type { NicStatus } from "../../api/vmnet/network-config.ts";
 import type { StoredNetworkConfig } from "../../cluster/resources.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
@@ -20,9 +20,10 @@ export function statusOfConfig(config: DeepReadonly<StoredNetworkConfig>, { nics
   };
 }
 
-function statusOfNic({ networkName, macAddress, state, address, message }: NicView): NicStatus {
+function statusOfNic({ networkName, macAddress, state, address, ipv6Address, message }: NicView): NicStatus {
   return {
     ...(address !== undefined && { allocatedIPAddress: address }),
+    ...(ipv6Address !== undefined && { allocatedIPv6Address: ipv6Address }),
     macAddress,
     networkName,
     state,

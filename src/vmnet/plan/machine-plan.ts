@@ -1,7 +1,7 @@
 // What becomes of a VM's network config: made, brought up to date, or left alone. Pure: the VM, its VMI and the configs
 // that name it in, one step out. An update is a merge of three: what the VM had when it was last looked at (a record on
 // the config), what it has now, and what stands in the config. Only what came from the VM goes with the VM's NICs: an
-// entry or an ipAddress that somebody wrote stays.
+// entry, an ipAddress or an ipv6Address that somebody wrote stays.
 import { kubevirtOwner } from "../../api/claims/kubevirt.ts";
 import * as marks from "../../api/vmnet/marks.ts";
 import type { NicRequest } from "../../api/vmnet/network-config.ts";
@@ -103,7 +103,8 @@ function merge(before: readonly Entry[], nics: readonly KnownNic[], record: Read
 function inferredRecord(config: Config, unknown: ReadonlySet<string>): ReadonlyMap<string, string> {
   if (kubevirtOwner(config.metadata.ownerReferences, "VirtualMachine") === undefined) return new Map();
   const written = entriesOf(config).filter(
-    ({ ipAddress = "", networkName }) => ipAddress === "" && !unknown.has(networkName),
+    ({ ipAddress = "", ipv6Address = "", networkName }) =>
+      ipAddress === "" && ipv6Address === "" && !unknown.has(networkName),
   );
   return new Map(written.map((each, index) => [`#${index}`, identityOf(each)]));
 }

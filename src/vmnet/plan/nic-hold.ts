@@ -2,6 +2,7 @@
 import type { Cooling } from "../../api/holds/hold-marks.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
+import { compare } from "../../net/address.ts";
 import type { PoolPlan } from "../rules/pool-plan.ts";
 
 /** Its `uid`, `namespace` and `name` are the network config's, its `nic` is the MAC. */
@@ -35,7 +36,5 @@ export function describeNicOwner({ namespace, name, nic, uid }: NicOwner): strin
 }
 
 export function byAddress(a: NicHold, b: NicHold): number {
-  const [left, right] = [a.address, b.address];
-  if (left.family === 4 && right.family === 4) return left.value - right.value;
-  return left.toString() < right.toString() ? -1 : 1;
+  return compare(a.address, b.address);
 }

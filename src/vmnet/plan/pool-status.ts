@@ -1,5 +1,6 @@
 // The status of a managed pool: a mirror of holds, and what the parts of the controller say of it. Pure. Never read
 // back as truth. `lastUpdate` moves only with the addresses; the same facts give the same status.
+import { countOf } from "../../api/fields.ts";
 import type { StoredManagedPool } from "../../cluster/resources.ts";
 import { timestamp } from "../../kube/clock.ts";
 import { isEqual } from "../../kube/conditions.ts";
@@ -9,16 +10,22 @@ import { byAddress, type NicHold } from "./nic-hold.ts";
 import { type SaidCondition, withConditions } from "./vmnet-conditions.ts";
 
 type Status = NonNullable<StoredManagedPool["status"]>;
-type Family = NonNullable<Status["ipv4"]>;
+type Family = NonNullable<Status["ipv6"]>;
 
-/** About 40 bytes each: 800 KB of the 1.5 MB that one object may have. */
-const allocatedMax = 20_000;
+/** About 40 bytes each: 800 KB of the 1.5 MB that one object may have. Of IPv6, about 60 each: 300 KB. */
+const allocatedMax = { 4: 20_000, 6: 5000 } as const;
 
-export interface PoolUse {
+export interface FamilyUse {
   /** Held in this pool; what cools is nobody's. */
   readonly holds: readonly NicHold[];
   /** What could be given now. */
   readonly free: bigint;
+}
+
+export interface PoolUse {
+  readonly ipv4: FamilyUse;
+  /** Shown where the pool has IPv6, or had: somebody has an address of it. */
+  readonly ipv6: FamilyUse;
 }
 
 export interface PoolStatusFacts {
@@ -33,29 +40,37 @@ export interface PoolStatusFacts {
 
 export function statusOfPool({ pool, use, conditions, agentPodRef, nowMs }: PoolStatusFacts): Status {
   const before = (pool as StoredManagedPool).status ?? {};
-  const { agentPodRef: shownAgent, ...rest } = before;
+  const { agentPodRef: shownAgent, ipv6: shownIpv6, ...rest } = before;
   const agent = agentPodRef === undefined ? shownAgent : agentPodRef === "none" ? undefined : agentPodRef;
-  const ipv4 = use === undefined ? before.ipv4 : familyOf(use.plan, use);
-  const isChanged = !isEqual(ipv4, before.ipv4);
+  const ipv4 = use === undefined ? before.ipv4 : statusOfIpv4(use.plan.ipv4, use.ipv4);
+  const ipv6 = use === undefined ? shownIpv6 : statusOfIpv6(use.plan.ipv6, use.ipv6);
+  const isChanged = !isEqual(ipv4, before.ipv4) || !isEqual(ipv6, shownIpv6);
   return {
     ...rest,
     ...(agent !== undefined && { agentPodRef: agent }),
     ...(ipv4 !== undefined && { ipv4 }),
+    ...(ipv6 !== undefined && { ipv6 }),
     ...(isChanged && { lastUpdate: timestamp(nowMs) }),
     conditions: withConditions(before.conditions, conditions, nowMs) as Status["conditions"],
   };
 }
 
-function familyOf(plan: PoolPlan, { holds, free }: PoolUse): Family {
-  const shown = holds.toSorted(byAddress).slice(0, allocatedMax);
-  const { marks, isCut } = withheldMarks(plan.ipv4, allocatedMax - shown.length);
-  const allocated: Record<string, string> = Object.fromEntries(marks);
+function statusOfIpv4(plan: PoolPlan["ipv4"], use: FamilyUse): NonNullable<Status["ipv4"]> {
+  return { ...shownOf(plan, use, allocatedMax[4]), available: Number(use.free) };
+}
+
+/** A subnet of IPv6 has more addresses than a number says exactly: then it is text. */
+function statusOfIpv6(plan: PoolPlan["ipv6"], use: FamilyUse): Family | undefined {
+  if (plan === undefined && use.holds.length === 0) return undefined;
+  return { ...shownOf(plan, use, allocatedMax[6]), available: countOf(use.free) };
+}
+
+function shownOf(plan: PoolPlan["ipv4"] | PoolPlan["ipv6"], { holds }: FamilyUse, limit: number) {
+  const shown = holds.toSorted(byAddress).slice(0, limit);
+  const withheld = plan && withheldMarks(plan, limit - shown.length);
+  const allocated: Record<string, string> = Object.fromEntries(withheld?.marks ?? []);
   // An address that was excluded after it was given is its NIC's all the same.
   for (const { address, owner } of shown) allocated[address.toString()] = owner.nic;
-  return {
-    allocated,
-    ...((isCut || shown.length < holds.length) && { allocatedTruncated: true }),
-    used: holds.length,
-    available: Number(free),
-  };
+  const isCut = withheld?.isCut === true || shown.length < holds.length;
+  return { allocated, ...(isCut && { allocatedTruncated: true }), used: holds.length };
 }

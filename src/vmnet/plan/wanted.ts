@@ -3,8 +3,9 @@
 import type { Address } from "../../net/address.ts";
 import type { Mac } from "../../net/mac.ts";
 import { whyNotGiven } from "../rules/examine-nic.ts";
-import { placementOf, type PoolPlan, reservationFor } from "../rules/pool-plan.ts";
+import { familyOf, placementOf, type PoolPlan, reservationFor } from "../rules/pool-plan.ts";
 import type { NetworkFacts } from "./nic-hold.ts";
+import type { Family } from "./nic-slot.ts";
 
 /** The pool that can give it, or why none can. */
 export function judgeWanted(
@@ -13,18 +14,24 @@ export function judgeWanted(
   wanted: Address,
 ): { readonly pool: PoolPlan } | { readonly message: string } {
   const plans = pools.map(({ plan }) => plan);
-  const giving = plans.find(({ ipv4 }) => {
-    const at = placementOf(ipv4, wanted);
-    return at.place === "usable" || (at.place === "reserved" && at.mac === mac);
+  const giving = plans.find((plan) => {
+    const family = familyOf(plan, wanted);
+    const at = family && placementOf(family, wanted);
+    return at?.place === "usable" || (at?.place === "reserved" && at.mac === mac);
   });
   if (giving !== undefined) return { pool: giving };
   return { message: faults[0] ?? whyNotGiven(plans, mac, wanted) ?? `${wanted} is no address of a VM here.` };
 }
 
-/** The address that a pool keeps for this MAC. */
-export function reservedFor({ pools }: NetworkFacts, mac: Mac): { pool: PoolPlan; address: Address } | undefined {
+/** The address of the family that a pool keeps for this MAC. */
+export function reservedFor(
+  { pools }: NetworkFacts,
+  mac: Mac,
+  family: Family,
+): { pool: PoolPlan; address: Address } | undefined {
   for (const { plan, isDeleting } of pools) {
-    const found = isDeleting ? undefined : reservationFor(plan.ipv4, mac);
+    const addresses = family === 4 ? plan.ipv4 : plan.ipv6;
+    const found = isDeleting || addresses === undefined ? undefined : reservationFor(addresses, mac);
     if (found !== undefined) return { pool: plan, address: found.address };
   }
   return undefined;

@@ -17,15 +17,18 @@ const subnet = {
 };
 const reserved = { ...subnet, reservations: [{ ipAddress: "10.1.0.60", macAddress: mac }] };
 
+const dual = planned(subnet, { ipv6Config: { cidr: "fd00:1::/64", pool: { start: "fd00:1::10", end: "fd00:1::99" } } });
+
 interface Story {
   readonly ipAddress?: string;
+  readonly ipv6Address?: string;
   readonly networkName?: string;
   readonly namespace?: string;
   readonly facts?: Partial<NicFacts>;
 }
 
-function examined({ ipAddress, networkName = "tenant-a/net-48", namespace = "tenant-a", facts = {} }: Story): string {
-  const config = configOf([{ networkName, macAddress: mac, ipAddress }], { namespace });
+function examined({ networkName = "tenant-a/net-48", namespace = "tenant-a", facts = {}, ...asked }: Story): string {
+  const config = configOf([{ networkName, macAddress: mac, ...asked }], { namespace });
   const issues = examineNic({
     config,
     nic: config.nics[0]!.plan!,
@@ -33,7 +36,7 @@ function examined({ ipAddress, networkName = "tenant-a/net-48", namespace = "ten
     definition: { config: "{}" },
     pools: [planned(subnet)],
     rivals: [],
-    holder: undefined,
+    holders: [],
     trusted: new Set(["kube-system", "default"]),
     ...facts,
   });
@@ -80,10 +83,30 @@ describe("its address", () => {
     ["excluded", "10.1.0.50", "10.1.0.50 is excluded in ippl tenant-a/pool-48"],
     ["outside the range", "10.1.0.100", "10.1.0.100 is not in the range 10.1.0.10-10.1.0.99 of ippl tenant-a/pool-48"],
     ["outside the subnet", "10.2.0.9", "10.2.0.9 is not in a subnet of its network, 10.1.0.0/24"],
-    ["of a family that the pool has not", "fd00::7", "which has no IPv6"],
   ])("%s", (_, ipAddress, said) => {
     if (said === "") expect(examined({ ipAddress })).toBe("");
     else expect(examined({ ipAddress })).toContain(said);
+  });
+
+  test("of IPv6: in the range, outside, and of a pool that has none", () => {
+    const facts = { pools: [dual] };
+    expect(examined({ ipv6Address: "fd00:1::10", facts })).toBe("");
+    const outside = examined({ ipAddress: "10.1.0.20", ipv6Address: "fd00:1::100", facts });
+    expect(outside).toContain("error nic.ipv6Address: fd00:1::100 is not in the range fd00:1::10-fd00:1::99 of ippl");
+    expect(examined({ ipv6Address: "fd00:1::10" })).toContain("which has no IPv6");
+  });
+
+  test("of IPv6 that another has, or asked for before", () => {
+    const asked = { ipAddress: "10.1.0.20", ipv6Address: "fd00:1::10" };
+    const address = parseAddress("fd00:1::10");
+    const held = { ...holder({ uid: "v", name: "vm-b" }), address };
+    expect(examined({ ...asked, facts: { pools: [dual], holders: [held] } })).toContain(
+      "error nic.ipv6Address: fd00:1::10 is already allocated",
+    );
+    const rivals = [rival({ wantedIpv6: address })];
+    expect(examined({ ...asked, facts: { pools: [dual], rivals } })).toContain(
+      "error nic.ipv6Address: fd00:1::10 is asked for by vmnetcfg tenant-a/vm-z already",
+    );
   });
 
   test("the one that the pool keeps for this MAC, and no other", () => {
@@ -103,14 +126,14 @@ describe("its address", () => {
     ["another VM's", { uid: "other", name: "vm-b" }, false],
     ["another NIC's of this VM", { nic: "02:00:00:00:00:77" }, false],
   ])("held already: %s", (_, owner, isAllowed) => {
-    const said = examined({ ipAddress: "10.1.0.20", facts: { holder: holder(owner) } });
+    const said = examined({ ipAddress: "10.1.0.20", facts: { holders: [holder(owner)] } });
     if (isAllowed) expect(said).toBe("");
     else expect(said).toMatch(/10.1.0.20 is already allocated: VM tenant-a\/vm-/);
   });
 
   test("of another namespace's VM it tells no name", () => {
     const owner = { uid: "other", namespace: "tenant-b", name: "secret" };
-    const said = examined({ ipAddress: "10.1.0.20", facts: { holder: holder(owner) } });
+    const said = examined({ ipAddress: "10.1.0.20", facts: { holders: [holder(owner)] } });
     expect(said).toContain("10.1.0.20 is already allocated: a VM of another namespace has it");
     const rivals = [rival({ config: "tenant-b/secret", mac: parseMac(mac) })];
     expect(examined({ facts: { rivals } })).toContain("is a NIC of a vmnetcfg of another namespace");

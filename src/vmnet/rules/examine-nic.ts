@@ -9,7 +9,7 @@ import type { DefinitionText } from "./definition.ts";
 import type { HeldAddress, Trusted } from "./examine-pool.ts";
 import { type Issue, Issues } from "./issue.ts";
 import { familyOf, placementOf, type PoolPlan, reservationFor } from "./pool-plan.ts";
-import type { NetworkConfigReading, NicPlan } from "./read-network-config.ts";
+import { type NetworkConfigReading, type NicPlan, wantedIn } from "./read-network-config.ts";
 
 /** A NIC of another network config, on the same network. */
 export interface RivalNic {
@@ -18,6 +18,7 @@ export interface RivalNic {
   readonly createdAt: string;
   readonly mac: Mac;
   readonly wanted?: Address;
+  readonly wantedIpv6?: Address;
 }
 
 export interface NicFacts {
@@ -30,8 +31,8 @@ export interface NicFacts {
   /** The pools of its network that can be served. */
   readonly pools: readonly PoolPlan[];
   readonly rivals: readonly RivalNic[];
-  /** Who has the address that it asks for; undefined: nobody, or it asks for none. */
-  readonly holder: HeldAddress | undefined;
+  /** Who has the addresses that it asks for. */
+  readonly holders: readonly HeldAddress[];
   readonly trusted: Trusted;
 }
 
@@ -57,7 +58,7 @@ export function examineNic(facts: NicFacts): readonly Issue[] {
   if (pools.length === 0) {
     const message = `no ippl is on ${network.key}: the NIC gets no address until one is.`;
     issues.advise("no-pool", `${field}.networkName`, message);
-  } else if (nic.wanted !== undefined) examineWanted(facts, nic.wanted, issues);
+  } else for (const each of wantedIn(nic)) examineWanted(facts, each, issues);
   return issues.list;
 }
 
@@ -72,11 +73,17 @@ function comesFirst(rival: RivalNic, config: NicFacts["config"]): boolean {
   return rival.createdAt === config.createdAt ? rival.config < config.key : rival.createdAt < config.createdAt;
 }
 
-function examineWanted({ config, nic, field, pools, rivals, holder }: NicFacts, wanted: Address, issues: Issues): void {
-  const at = `${field}.ipAddress`;
+type Wanted = ReturnType<typeof wantedIn>[number];
+
+function examineWanted(facts: NicFacts, { address: wanted, field }: Wanted, issues: Issues): void {
+  const { config, nic, pools, rivals, holders } = facts;
+  const at = `${facts.field}.${field}`;
+  const holder = holders.find(({ address }) => equal(address, wanted));
   const why = whyNotGiven(pools, nic.mac, wanted);
   if (why !== undefined) issues.error("not-in-pool", at, why);
-  const rival = rivals.find((each) => each.wanted && equal(each.wanted, wanted) && comesFirst(each, config));
+  const rival = rivals.find(
+    (each) => wantedIn(each).some(({ address }) => equal(address, wanted)) && comesFirst(each, config),
+  );
   if (rival !== undefined) {
     const message = `${wanted} is asked for by ${configFor(config, rival)} already; write another, or leave it out and any is given.`;
     issues.error("duplicate-address", at, message);

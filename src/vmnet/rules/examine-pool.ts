@@ -37,9 +37,10 @@ export function examinePool(facts: PoolFacts): readonly Issue[] {
     issues.error("unknown-network", "spec.networkName", message);
   } else if (definition !== "unknown") issues.list.push(...otherGivers(definition, plan.network));
   for (const { prefix, what } of clusterRanges) {
-    if (prefix.family !== 4 || !overlaps(prefix, plan.ipv4.prefix)) continue;
-    const message = `${plan.ipv4.prefix} overlaps ${what}, ${prefix}: VMs could not reach one of the two; write another subnet.`;
-    issues.tolerate("overlaps-cluster", "spec.ipv4Config.cidr", message);
+    const own = prefix.family === 4 ? plan.ipv4.prefix : plan.ipv6?.prefix;
+    if (own === undefined || !overlaps(prefix, own)) continue;
+    const message = `${own} overlaps ${what}, ${prefix}: VMs could not reach one of the two; write another subnet.`;
+    issues.tolerate("overlaps-cluster", `spec.ipv${prefix.family}Config.cidr`, message);
   }
   for (const other of others) {
     const clash = other.key === plan.key ? undefined : clashOf(plan, other);

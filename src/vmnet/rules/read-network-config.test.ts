@@ -89,10 +89,19 @@ describe("a network config", () => {
     expect(words({ ...good, ipAddress: "10.1.0.7" }, second)).toContain("10.1.0.7 is NIC 0's");
   });
 
+  test("each family has its field, and no other's address in it", () => {
+    const { nics } = configOf([{ ...good, ipAddress: "10.1.0.7", ipv6Address: "FD00:0::7" }]);
+    expect(`${nics[0]?.plan?.wanted} ${nics[0]?.plan?.wantedIpv6}`).toBe("10.1.0.7 fd00::7");
+    expect(words({ ...good, ipAddress: "fd00::7" })).toContain('"fd00::7" is an IPv6 address; write it as ipv6Address');
+    expect(words({ ...good, ipv6Address: "10.1.0.7" })).toContain("is an IPv4 address; write it as ipAddress");
+    const second = { ...good, macAddress: "02:00:00:00:00:02", ipv6Address: "fd00::7" };
+    expect(words({ ...good, ipv6Address: "fd00::7" }, second)).toContain("fd00::7 is NIC 0's");
+  });
+
   test("whatever stands there, it never throws, and every NIC is a request or says why not", () => {
     const nic = fc.dictionary(
-      fc.constantFrom("networkName", "macAddress", "ipAddress"),
-      fc.oneof(fc.jsonValue(), fc.ipV4(), fc.constant("a/b"), fc.constant("02:00:00:00:00:01")),
+      fc.constantFrom("networkName", "macAddress", "ipAddress", "ipv6Address"),
+      fc.oneof(fc.jsonValue(), fc.ipV4(), fc.ipV6(), fc.constant("a/b"), fc.constant("02:00:00:00:00:01")),
     );
     const list = fc.oneof(fc.array(fc.oneof(nic, fc.jsonValue())), fc.jsonValue());
     const spec = fc.record({

@@ -18,8 +18,10 @@ export interface NicPlan {
   readonly network: NetworkRef;
   /** Lower case, with colons. */
   readonly mac: Mac;
-  /** The address that is asked for; absent: any. */
+  /** The IPv4 address that is asked for; absent: any. */
   readonly wanted?: Address;
+  /** The IPv6 address that is asked for; absent: any, where the network has IPv6. */
+  readonly wantedIpv6?: Address;
 }
 
 export interface NicReading {
@@ -93,13 +95,14 @@ function readNic({ value, index, field }: WrittenNic): NicReading {
   const macAddress = textOf(fields["macAddress"], `${field}.macAddress`, issues);
   const network = readNetworkRef(networkName, `${field}.networkName`, issues);
   const mac = readMac(macAddress, `${field}.macAddress`, issues);
-  const wanted = readWanted(fields, field, issues);
+  const wanted = readWanted(fields, `${field}.ipAddress`, 4, issues);
+  const wantedIpv6 = readWanted(fields, `${field}.ipv6Address`, 6, issues);
   const isWhole = network !== undefined && mac !== undefined && !issues.hasErrors;
   return {
     index,
     networkName: networkName ?? "",
     macAddress: macAddress ?? "",
-    plan: isWhole ? { network, mac, ...(wanted && { wanted }) } : undefined,
+    plan: isWhole ? { network, mac, ...(wanted && { wanted }), ...(wantedIpv6 && { wantedIpv6 }) } : undefined,
     issues: issues.list,
   };
 }
@@ -123,14 +126,27 @@ function readMac(text: string | undefined, field: string, issues: Issues): Mac |
   return result.value;
 }
 
-function readWanted(fields: Fields, at: string, issues: Issues): Address | undefined {
-  const field = `${at}.ipAddress`;
-  const text = textOf(fields["ipAddress"], field, issues);
+/** Each family has a field of its own: Harvester's definition of the kind lets only IPv4 into `ipAddress`. */
+function readWanted(fields: Fields, field: string, family: 4 | 6, issues: Issues): Address | undefined {
+  const text = textOf(fields[family === 4 ? "ipAddress" : "ipv6Address"], field, issues);
   if (text === undefined) return undefined;
   const result = parsed(() => parseAddress(text));
-  if ("value" in result) return result.value;
-  issues.error("bad-address", field, result.why);
+  if ("why" in result) {
+    issues.error("bad-address", field, result.why);
+    return undefined;
+  }
+  if (result.value.family === family) return result.value;
+  const [is, other] = family === 4 ? [6, "ipv6Address"] : [4, "ipAddress"];
+  issues.error("bad-address", field, `${show(text)} is an IPv${is} address; write it as ${other}.`);
   return undefined;
+}
+
+/** What it asks for by number, with the field that says so. */
+export function wantedIn({ wanted, wantedIpv6 }: Pick<NicPlan, "wanted" | "wantedIpv6">) {
+  return [
+    ...(wanted ? [{ address: wanted, field: "ipAddress" } as const] : []),
+    ...(wantedIpv6 ? [{ address: wantedIpv6, field: "ipv6Address" } as const] : []),
+  ];
 }
 
 /** Of two NICs with one MAC on one network, or with one address, the first counts. */
@@ -141,9 +157,11 @@ function withoutRepeats(nics: readonly NicReading[]): readonly NicReading[] {
     if (plan === undefined) return nic;
     const claims = [
       { what: plan.mac, key: `${plan.network.key} ${plan.mac}`, field: "macAddress" },
-      ...(plan.wanted
-        ? [{ what: `${plan.wanted}`, key: `${plan.network.key} ${plan.wanted}`, field: "ipAddress" }]
-        : []),
+      ...wantedIn(plan).map(({ address, field }) => ({
+        what: `${address}`,
+        key: `${plan.network.key} ${address}`,
+        field,
+      })),
     ];
     const repeated = claims.find(({ key }) => seen.has(key));
     if (repeated === undefined) {

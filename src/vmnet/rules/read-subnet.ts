@@ -63,10 +63,9 @@ function isForHosts(prefix: Prefix): boolean {
   return !noHosts.some((each) => contains(each, prefix.network));
 }
 
-/** All but the network's own address and, in IPv4, the broadcast address. */
+/** All but the first and the last: broadcast in IPv4, anycast in IPv6 (RFC 4291 2.6.1, RFC 2526), and in src/ipam. */
 export function hostsOf(prefix: Prefix): Interval {
-  const last = prefix.family === 4 ? previous(prefix.last)! : prefix.last;
-  return { first: next(prefix.first)!, last };
+  return { first: next(prefix.first)!, last: previous(prefix.last)! };
 }
 
 /** An address of the subnet that a host can have; undefined: an issue says why not. */
@@ -87,7 +86,8 @@ export function readHost<F extends 4 | 6>(
     const message = `${address} is the network address of ${prefix}; write one of ${formatInterval(hosts)}.`;
     issues.error("network-address", field, message);
   } else {
-    const message = `${address} is the broadcast address of ${prefix}; write one of ${formatInterval(hosts)}.`;
+    const what = family === 4 ? "the broadcast" : "an anycast";
+    const message = `${address} is ${what} address of ${prefix}; write one of ${formatInterval(hosts)}.`;
     issues.error("broadcast-address", field, message);
   }
   return undefined;

@@ -1,6 +1,6 @@
 // The part of managed DHCP in the controller's webhooks: pools, network configs, and the networks that have pools.
+import { vmnetWebhooks } from "../../cluster/webhooks.ts";
 import type { Handlers } from "../../kube/admission/webhook-server.ts";
-import { paths } from "./configuration.ts";
 import { definitionHandler } from "./definition-handler.ts";
 import { networkConfigHandler } from "./network-config-handler.ts";
 import { poolDefaultsHandler, poolHandler } from "./pool-handler.ts";
@@ -10,9 +10,9 @@ import { VmnetView, type VmnetViewOptions } from "./view.ts";
 export function vmnetHandlers(options: VmnetViewOptions, self: () => string): Handlers {
   const view = new VmnetView(options);
   return {
-    [paths.poolDefaults]: poolDefaultsHandler(),
-    [paths.pool]: poolHandler(view, self),
-    [paths.networkConfig]: networkConfigHandler(view, self),
-    [paths.definition]: definitionHandler(view, self),
+    [vmnetWebhooks.poolDefaults]: poolDefaultsHandler(),
+    [vmnetWebhooks.pool]: poolHandler(view, self),
+    [vmnetWebhooks.networkConfig]: networkConfigHandler(view, self),
+    [vmnetWebhooks.definition]: definitionHandler(view, self),
   };
 }

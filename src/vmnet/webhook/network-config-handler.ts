@@ -14,6 +14,7 @@ import {
   type NicPlan,
   type NicReading,
   readNetworkConfig,
+  wantedIn,
 } from "../rules/read-network-config.ts";
 import { replyTo } from "./reply.ts";
 import type { Reading, VmnetView } from "./view.ts";
@@ -54,8 +55,8 @@ async function judged(
   return replyTo(describeNetworkConfig(after), issues, before === undefined ? [] : issuesOf(before));
 }
 
-function identityOf({ network, mac, wanted }: NicPlan): string {
-  return `${network.key} ${mac} ${wanted?.toString() ?? ""}`;
+function identityOf(nic: NicPlan): string {
+  return [nic.network.key, nic.mac, ...wantedIn(nic).map(({ address }) => `${address}`)].join(" ");
 }
 
 function renamed(before: NetworkConfigReading | undefined, after: NetworkConfigReading): readonly Issue[] {
@@ -74,12 +75,12 @@ async function around(
   from: Reading,
 ): Promise<readonly Issue[]> {
   if (nic === undefined) return [];
-  const { network, wanted } = nic;
-  const [definition, pools, configs, holder] = await Promise.all([
+  const { network } = nic;
+  const [definition, pools, configs, ...holders] = await Promise.all([
     view.definition(network, from.signal),
     view.poolsOf(network, from),
     view.configsOf(network, from),
-    wanted === undefined ? undefined : view.holderOf(network.domain, wanted, from.signal),
+    ...wantedIn(nic).map(({ address }) => view.holderOf(network.domain, address, from.signal)),
   ]);
   return examineNic({
     config,
@@ -88,7 +89,7 @@ async function around(
     definition,
     pools: pools.flatMap(({ plan }) => plan ?? []),
     rivals: configs.filter(({ key }) => key !== config.key).flatMap((each) => rivalsIn(each, network.key)),
-    holder,
+    holders: holders.filter((each) => each !== undefined),
     trusted: view.trusted,
   });
 }
@@ -97,7 +98,7 @@ async function around(
 function rivalsIn({ key, createdAt, nics }: NetworkConfigReading, network: string): readonly RivalNic[] {
   return nics.flatMap(({ plan }) => {
     if (plan?.network.key !== network) return [];
-    const { mac, wanted } = plan;
-    return [{ config: key, createdAt, mac, ...(wanted && { wanted }) }];
+    const { mac, wanted, wantedIpv6 } = plan;
+    return [{ config: key, createdAt, mac, ...(wanted && { wanted }), ...(wantedIpv6 && { wantedIpv6 }) }];
   });
 }

@@ -1,14 +1,13 @@
 // The webhooks of a controller, in front of a story's server, until the story is over.
-import { mutatingConfiguration, validatingConfiguration } from "../../../src/claims/webhook/configuration.ts";
 import { webhookServiceName } from "../../../src/cluster/webhooks.ts";
 import { assembleController } from "../../../src/controller/controller.ts";
 import { webhookConfigurations } from "../../../src/kube/admission/webhook-configuration.ts";
 import { realClock } from "../../../src/kube/clock.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
-import type { KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
 import type { KubeClient } from "../../../src/kube/rest.ts";
 import { silent } from "../../../src/log/log.ts";
+import { claimsConfigurations } from "../../../tools/generate/deploy/webhook-configurations.ts";
 import { freePort } from "../../lab/port.ts";
 import { until } from "../../lab/wait.ts";
 import { claims } from "../claim-objects.ts";
@@ -27,8 +26,9 @@ export async function withWebhooks(
   const port = await freePort();
   await client.create(secrets, { metadata: { namespace: systemNamespace, name: webhookServiceName } });
   const clientConfig = (path: string) => ({ url: `https://127.0.0.1:${port}${path}` });
-  await client.create(webhookConfigurations.mutating, mutatingConfiguration(clientConfig) as KubeObject);
-  await client.create(webhookConfigurations.validating, validatingConfiguration(clientConfig) as KubeObject);
+  const { mutating, validating } = claimsConfigurations(clientConfig);
+  await client.create(webhookConfigurations.mutating, mutating);
+  await client.create(webhookConfigurations.validating, validating);
   const stop = new AbortController();
   const errors: Error[] = [];
   const onError = (error: Error) => void errors.push(error);

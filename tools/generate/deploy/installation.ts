@@ -1,9 +1,9 @@
 // deploy/holdfast.yaml: everything that an installation is, in the order in which `kubectl apply` makes it.
 import { definitionOf } from "../../../src/api/definition.ts";
-import { flowControlObjects } from "../../../src/api/flow-control.ts";
 import { kinds } from "../../../src/api/kinds.ts";
 import { daemonSet } from "./daemon-set.ts";
 import { controllerObjects } from "./deployment.ts";
+import { flowControlObjects } from "./flow-control.ts";
 import { leasePolicyObjects } from "./lease-policy.ts";
 import { controllerName, imageRepository, nodeName, systemNamespace } from "./place.ts";
 import { rightsObjects } from "./rights.ts";

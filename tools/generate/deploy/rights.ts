@@ -2,9 +2,7 @@
 //
 // Kept out on purpose: Secrets (but the one of the webhooks, if installed), writes to pods and nodes, and any ConfigMap
 // outside the system namespace. A daemon's token is on every node: a taken node must not become a taken cluster.
-import { configurationName as claimsConfiguration } from "../../../src/claims/webhook/configuration.ts";
-import { webhookServiceName } from "../../../src/cluster/webhooks.ts";
-import { configurationName as vmnetConfiguration } from "../../../src/vmnet/webhook/configuration.ts";
+import { claimsWebhooks, vmnetWebhooks, webhookServiceName } from "../../../src/cluster/webhooks.ts";
 import { controllerName, labelsOf, nodeName, systemNamespace } from "./place.ts";
 
 export interface Rule {
@@ -96,7 +94,7 @@ const webhookRules: readonly Rule[] = [
       ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
       ["get", "patch"],
     ),
-    resourceNames: [claimsConfiguration, vmnetConfiguration],
+    resourceNames: [claimsWebhooks.configuration, vmnetWebhooks.configuration],
   }, // whom the API server trusts
   rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]), // may somebody `override` what protects a claim
   rule("network.harvesterhci.io", ["ippools", "virtualmachinenetworkconfigs"], ["list"]), // who else is on a VM network

@@ -1,11 +1,10 @@
 // deploy/webhooks.yaml: the optional webhooks. Rights, an empty Secret for the certificate, a Service in front of the
 // controllers, and the configurations of claims and of managed DHCP. The controllers serve them with --webhook-port
 // (docs/install.md).
-import * as claims from "../../../src/claims/webhook/configuration.ts";
 import { webhookServiceName } from "../../../src/cluster/webhooks.ts";
-import * as vmnet from "../../../src/vmnet/webhook/configuration.ts";
 import { controllerName, labelsOf, selectorOf, systemNamespace, webhookPort } from "./place.ts";
 import { webhookRightsObjects } from "./rights.ts";
+import { claimsConfigurations, vmnetConfigurations } from "./webhook-configurations.ts";
 
 export function webhookObjects(): object[] {
   const labels = labelsOf(webhookServiceName);
@@ -26,9 +25,7 @@ export function webhookObjects(): object[] {
         ports: [{ name: "webhooks", port: 443, targetPort: webhookPort, protocol: "TCP" }],
       },
     },
-    ...[claims, vmnet].flatMap(({ mutatingConfiguration, validatingConfiguration }) => [
-      mutatingConfiguration(clientConfig, { labels }),
-      validatingConfiguration(clientConfig, { labels }),
-    ]),
+    ...Object.values(claimsConfigurations(clientConfig, { labels })),
+    ...Object.values(vmnetConfigurations(clientConfig, { labels })),
   ];
 }

@@ -1,7 +1,7 @@
 // A node's decision on one slice: from its journal and the API server's object to the next state of the grant. Pure.
 // Promised (docs/decisions/0013): the object never widens a grant unless it is newer than the one that the journal
 // works by; a seal is never undone within its generation, nor by a restored grant that the journal has dropped since; a
-// piece that was given up comes back only as a grant of its own.
+// piece that was given up comes back only as a grant of its own; a doubted grant counts only with a later serial.
 import { tryAddress } from "../../../api/holds/address-name.ts";
 import type { NodeSlicePool } from "../../../api/slices/node-slice-pool.ts";
 import { blocksOf, covers } from "../../../api/slices/slice-grant.ts";
@@ -58,6 +58,19 @@ export function judgeAbsence(node: string, known: JournalGrant, pool?: Pick<Node
 export function holdBack(known: JournalGrant, why: string): GrantDecision {
   if (known.sealed || known.phase !== "active") return nothing;
   return { kind: "hold-back", grant: { ...known, phase: "returning" }, why };
+}
+
+/**
+ * The same for a node that was asleep. The object may be of a restored copy, and its block another's since: the journal
+ * works by a serial that no object has yet, and hands out when the leader, who has heard the others, grants a later one
+ * (src/slices/plan/grant.ts). Durable: a restart in between, or another restore, brings nothing back.
+ */
+export function heldInDoubt(decision: GrantDecision, known: JournalGrant | undefined): GrantDecision {
+  if (decision.kind === "drop") return decision;
+  const grant = decision.kind === "nothing" ? known : decision.grant;
+  if (grant === undefined || grant.sealed || grant.phase === "draining") return decision;
+  const held: JournalGrant = { ...grant, phase: "returning", serial: grant.serial + 1 };
+  return decision.kind === "nothing" ? { kind: "change", grant: held } : { ...decision, grant: held };
 }
 
 function acceptance(object: SliceObject, read: ReadGrant, known: JournalGrant | undefined): JournalGrant {

@@ -44,12 +44,14 @@ export interface SharedPlace {
 /** Parts of one slice, for as long as it is with a worker. */
 export interface SliceParts extends Omit<
   SliceReconcilerOptions,
-  "workers" | "isLeaseHeard" | "onCompared" | "onAnswer"
+  "workers" | "isLeaseHeard" | "hasSaidSo" | "doubtsNew" | "onCompared" | "onAnswer"
 > {
   readonly key: string;
   readonly state: SliceState;
   readonly signal: AbortSignal;
   readonly onHeard: () => void;
+  /** What the object grants is held back until the leader grants it anew. */
+  readonly isDoubted: boolean;
 }
 
 /** A daemon's memory of one slice beside the journal, lost with the process and learned again from the object. */

@@ -8,7 +8,7 @@ import { type DeepReadonly, parseKey } from "../../../kube/meta.ts";
 import type { JournalGrant } from "../../../ledger/journal/grant.ts";
 import { contains } from "../../../net/prefix.ts";
 import { hasEnded } from "../../claims/fence/fence-facts.ts";
-import { holdBack, judgeAbsence, judgeObject, nothing, type GrantDecision } from "./judge-grant.ts";
+import { heldInDoubt, holdBack, judgeAbsence, judgeObject, nothing, type GrantDecision } from "./judge-grant.ts";
 import { leave, makeAgain, readSlicePool } from "./lost-slice.ts";
 import { holdsIn, readSliceObject, type SliceObject, type SliceParts } from "./slice-object.ts";
 
@@ -30,7 +30,9 @@ export async function look(parts: SliceParts, isMade = false): Promise<void> {
   const slice = present && readSliceObject(present);
   const unreadable = known ? holdBack(known, "its IPPool cannot be read, or is not marked as a slice") : nothing;
   const decision = slice ? judgeObject(node, slice, known, journal.droppedOf(slice.domain)) : unreadable;
-  await carryOut(parts, decision, slice);
+  await carryOut(parts, parts.isDoubted ? heldInDoubt(decision, known) : decision, slice);
+  // Pods wait for the leader's answer.
+  state.isUrgent ||= parts.isDoubted;
   state.present = present;
   state.granted = slice?.node === node ? slice.granted : undefined;
   state.shared = slice?.shared;

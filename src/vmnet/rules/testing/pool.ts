@@ -28,6 +28,7 @@ interface Nic {
   readonly networkName?: unknown;
   readonly macAddress?: unknown;
   readonly ipAddress?: unknown;
+  readonly ipv6Address?: unknown;
 }
 
 /** `tenant-a/vm-a`, unless `more` says otherwise. */
