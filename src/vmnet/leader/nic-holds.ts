@@ -26,13 +26,16 @@ interface Picture {
   readonly pool: Pool;
 }
 
+/** Of IPv4 the number: no text is kept for it. */
+type AddressKey = number | string;
+
 /** After that an older word of the server counts again: it may have been restored from a copy. */
 const ownMs = 30_000;
 
 export class NicHolds {
   readonly #clock: Clock;
   /** Domain -> address -> hold, held or cooling. */
-  readonly #byAddress = new Map<Domain, Map<string, NicHold>>();
+  readonly #byAddress = new Map<Domain, Map<AddressKey, NicHold>>();
   /** Domain -> MAC -> what is held, not cooling. In two steps, so that keys are strings that the holds have already. */
   readonly #byMac = new Map<Domain, MultiMap<NicHold>>();
   /** Namespace -> name of the network config -> held or cooling. */
@@ -60,7 +63,7 @@ export class NicHolds {
   }
 
   at(domain: Domain, address: Address): NicHold | undefined {
-    return this.#byAddress.get(domain)?.get(address.toString());
+    return this.#byAddress.get(domain)?.get(addressKey(address));
   }
 
   /** Held, not cooling. */
@@ -143,12 +146,12 @@ export class NicHolds {
   }
 
   #set(domain: Domain, address: Address, after: NicHold | undefined): void {
-    const text = address.toString();
-    const holds = this.#byAddress.get(domain) ?? new Map<string, NicHold>();
-    const before = holds.get(text);
+    const key = addressKey(address);
+    const holds = this.#byAddress.get(domain) ?? new Map<AddressKey, NicHold>();
+    const before = holds.get(key);
     if (before !== undefined) this.#unindex(before);
-    if (after === undefined) holds.delete(text);
-    else holds.set(text, after);
+    if (after === undefined) holds.delete(key);
+    else holds.set(key, after);
     if (holds.size === 0) this.#byAddress.delete(domain);
     else this.#byAddress.set(domain, holds);
     if (after !== undefined) this.#index(after);
@@ -180,6 +183,10 @@ export class NicHolds {
     within(this.#byConfig, owner.namespace).delete(owner.name, hold);
     if (cooling === undefined) within(this.#byMac, domain).delete(owner.nic, hold);
   }
+}
+
+function addressKey(address: Address): AddressKey {
+  return address.family === 4 ? address.value : address.toString();
 }
 
 function within(maps: Map<string, MultiMap<NicHold>>, key: string): MultiMap<NicHold> {

@@ -17,13 +17,19 @@ export interface NetworkRef {
   readonly domain: Domain;
 }
 
+/** namespace/name -> the value that all who name it share: 100,000 NICs of one network are one. Values never change. */
+const known = new Map<string, NetworkRef>();
+/** About 400 bytes each. Tenants choose names: when they are too many, all are forgotten and made anew. */
+const knownMax = 5000;
+
 export function networkRef(namespace: string, name: string): NetworkRef {
-  return {
-    namespace,
-    name,
-    key: `${namespace}/${name}`,
-    domain: formatDomain({ scope: "vm-network", namespace, name }),
-  };
+  const key = `${namespace}/${name}`;
+  const shared = known.get(key);
+  if (shared !== undefined) return shared;
+  const made = { namespace, name, key, domain: formatDomain({ scope: "vm-network", namespace, name }) };
+  if (known.size >= knownMax) known.clear();
+  known.set(key, Object.freeze(made));
+  return made;
 }
 
 /** Undefined: it names none, and an error says so. */

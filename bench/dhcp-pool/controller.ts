@@ -1,0 +1,109 @@
+// The controller as it is shipped, a process of its own on this machine, and what the kernel says of its memory.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { freePort } from "../../test/lab/port.ts";
+import { until } from "../../test/lab/wait.ts";
+import { root } from "../cni/lab.ts";
+import { usageOf } from "../slices/usage.ts";
+import { systemNamespace } from "./plan.ts";
+import { shippedController } from "./shipped.ts";
+
+export interface Memory {
+  readonly rssMiB: number;
+  readonly peakMiB: number;
+}
+
+/** After SIGTERM; then SIGKILL. */
+const drainMs = 10_000;
+/** At rest: in so long it used less than a tenth of it of processor time. */
+const restMs = 2000;
+const restLimitMs = 900_000;
+/** Replaced below: another place, and no image to read from a pod. */
+const placeArgs = ["--system-namespace", "--metrics-port"];
+
+export class ControllerProcess implements AsyncDisposable {
+  readonly metricsPort: number;
+  readonly startedMs = performance.now();
+  readonly #child: ChildProcess;
+  readonly #log: string;
+
+  private constructor(folder: string, kubeconfig: string, metricsPort: number, nodeOptions: string | undefined) {
+    this.metricsPort = metricsPort;
+    this.#log = join(folder, "controller.log");
+    const { args, env } = shippedController();
+    const kept = args.filter((arg) => !placeArgs.some((name) => arg.startsWith(`${name}=`)));
+    const place = [`--system-namespace=${systemNamespace}`, `--metrics-port=${metricsPort}`];
+    const words = [...kept, ...place, `--kubeconfig=${kubeconfig}`, "--agent-image=none"];
+    const log = openSync(this.#log, "a");
+    this.#child = spawn(join(root, "holdfast"), words, {
+      stdio: ["ignore", log, log],
+      env: { ...process.env, ...env, ...(nodeOptions !== undefined && { NODE_OPTIONS: nodeOptions }) },
+    });
+    closeSync(log);
+  }
+
+  /** Ready: it has listed everything. `nodeOptions`: in place of the Deployment's. */
+  static async start(folder: string, kubeconfig: string, nodeOptions?: string): Promise<ControllerProcess> {
+    const controller = new ControllerProcess(folder, kubeconfig, await freePort(), nodeOptions);
+    try {
+      await controller.until("be ready", async () => {
+        return (await fetch(`http://127.0.0.1:${controller.metricsPort}/readyz`)).ok;
+      });
+      return controller;
+    } catch (error) {
+      await controller[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Milliseconds from its start. */
+  async until(what: string, isSo: () => Promise<boolean>): Promise<number> {
+    const ask = async () => this.#hasEnded || (await isSo());
+    await until(ask, { what: `the controller to ${what}`, everyMs: 50, timeoutMs: restLimitMs });
+    if (this.#hasEnded)
+      throw new Error(`the controller ended; its last words: ${readFileSync(this.#log, "utf8").slice(-1000)}`);
+    return performance.now() - this.startedMs;
+  }
+
+  /** Until it has nothing to do: by its processor time, since a scrape would cost memory of its own. */
+  async rest(): Promise<number> {
+    return this.until("come to rest", async () => {
+      const before = this.cpuMs;
+      await sleep(restMs);
+      return this.cpuMs - before < restMs / 10;
+    });
+  }
+
+  get cpuMs(): number {
+    return usageOf(this.#child.pid ?? 0).cpuMs;
+  }
+
+  memory(): Memory {
+    const { rssBytes, peakRssBytes } = usageOf(this.#child.pid ?? 0);
+    const mebibytes = (bytes: number) => Math.round(bytes / 2 ** 20);
+    return { rssMiB: mebibytes(rssBytes), peakMiB: mebibytes(peakRssBytes) };
+  }
+
+  /** Bytes of the answer: what Prometheus reads, every half minute as a rule. */
+  async scrape(): Promise<number> {
+    const answer = await fetch(`http://127.0.0.1:${this.metricsPort}/metrics`);
+    return (await answer.arrayBuffer()).byteLength;
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#hasEnded) return;
+    const gone = once(this.#child, "exit");
+    this.#child.kill("SIGTERM");
+    const limit = setTimeout(() => this.#child.kill("SIGKILL"), drainMs);
+    await gone;
+    clearTimeout(limit);
+  }
+}

@@ -1,0 +1,3 @@
+module peraddress
+
+go 1.22
