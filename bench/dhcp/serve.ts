@@ -57,7 +57,10 @@ process.once("SIGTERM", () => {
     const { networks, sockets } = await wire.counters();
     console.log(
       JSON.stringify({
-        networks: [...networks].map(([name, each]) => [name, [...each.silences]]),
+        networks: [...networks].map(([name, each]) => [
+          name,
+          [...each.pools.values()].flatMap(({ silences }) => [...silences]),
+        ]),
         sockets: [...sockets],
       }),
     );

@@ -19,6 +19,7 @@ import type { KubeMetrics } from "../kube/process/metrics.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";
 import { Findings } from "./compile/finding.ts";
+import { compileManagedPool } from "./compile/pool.ts";
 import { QuarantineWriter } from "./effects/quarantine-writer.ts";
 import { followHolds, type FollowOptions, followPool, followPools } from "./informers.ts";
 import { leasesPage } from "./leases-page.ts";
@@ -180,10 +181,11 @@ class Agent {
   #poolSet(pool: DeepReadonly<StoredManagedPool>): void {
     const key = keyOf(pool);
     const target = this.#options.targets.find((each) => each.kind === "pool" && each.key === key);
-    const network = pool.spec.networkName;
-    if (target !== undefined) this.#add(network, target.interface, key);
+    const compiled = compileManagedPool(pool);
+    if (target !== undefined && compiled.network === undefined) this.#findings.tell(`ippl ${key}`, compiled.findings);
+    if (target !== undefined && compiled.network !== undefined) this.#add(compiled.network, target.interface, key);
     for (const { agent } of this.#networks.values()) {
-      agent.served.setPool(pool);
+      agent.served.setPool(pool, compiled);
       agent.changed();
     }
   }
@@ -266,6 +268,9 @@ class Agent {
     return {
       effects: (effects) => {
         for (const effect of effects) this.#networks.get(effect.network)?.agent.take(effect);
+      },
+      frames: (frames) => {
+        for (const frame of frames) this.#networks.get(frame.network)?.agent.takeFrame(frame);
       },
       link: ({ network, interface: name, state, mac, message }) => {
         log[state === "up" ? "info" : "warn"](message, { network, interface: name, state });

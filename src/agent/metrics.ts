@@ -13,12 +13,23 @@ export interface WatchedAgent {
 
 type Counted = "received" | "replies" | "silences" | "faults";
 
+/** `holdfast_dhcp_NAME`, and `holdfast_dhcpv6_NAME`. The pool is that of the client; none for messages of nobody's. */
 const counted: readonly (readonly [Counted, name: string, label: string, help: string])[] = [
-  ["received", "holdfast_dhcp_messages_total", "type", "Messages of clients, by network and type."],
-  ["replies", "holdfast_dhcp_replies_total", "type", "Replies, by network and type."],
-  ["silences", "holdfast_dhcp_silences_total", "reason", "Messages without a reply, by network and reason."],
-  ["faults", "holdfast_dhcp_faults_total", "fault", "Messages that could not be read, by network and fault."],
+  ["received", "messages_total", "type", "Messages of clients, by network, pool and type."],
+  ["replies", "replies_total", "type", "Replies, by network, pool and type."],
+  ["silences", "silences_total", "reason", "Messages without a reply, by network, pool and reason."],
+  ["faults", "faults_total", "fault", "Messages that could not be read, by network and fault."],
 ];
+
+/** Of one network and one pool, which is empty for messages of nobody's. */
+interface Counts {
+  readonly network: string;
+  readonly pool: string;
+  readonly counts: Readonly<Record<Counted, ReadonlyMap<string, number>>>;
+}
+
+/** Undefined: nothing can be read now. */
+type ReadCounts = () => Promise<readonly Counts[] | undefined>;
 
 export class AgentMetrics {
   readonly #registry: Registry;
@@ -53,7 +64,13 @@ export class AgentMetrics {
     gauge("holdfast_dhcp_bindings", "Bindings that are served, by pool.", ["network", "pool"], (own) => {
       for (const { name: network, served } of networks()) {
         for (const { name: pool } of served.pools) own.set({ network, pool }, 0);
-        for (const { definition } of served.bindings) own.inc({ network, pool: definition.pool });
+        for (const { definition } of served.v4.told) own.inc({ network, pool: definition.pool });
+      }
+    });
+    gauge("holdfast_dhcpv6_bindings", "Bindings of IPv6 that are served, by pool.", ["network", "pool"], (own) => {
+      for (const { name: network, served } of networks()) {
+        for (const { name: pool } of served.poolsV6) own.set({ network, pool }, 0);
+        for (const { definition } of served.v6.told) own.inc({ network, pool: definition.pool });
       }
     });
     const holder = "1 where this agent answers at the pool's server address.";
@@ -70,27 +87,60 @@ export class AgentMetrics {
     gauge("holdfast_dhcp_checks_pending", "Addresses that are to be asked about on the wire.", [], (own) => {
       for (const network of networks()) own.inc(network.checksPending);
     });
-    for (const [what, name, label, help] of counted) this.#countWire(wire, what, name, label, help);
+    const advertised = "Router advertisements that were sent, by network and pool.";
+    this.#counter("holdfast_dhcpv6_router_advertisements_total", advertised, [], async (add) => {
+      for (const { name: network, served, v6 } of networks()) {
+        for (const { name: pool } of served.poolsV6) add({ network, pool }, v6.advertised(pool));
+      }
+    });
+    for (const [what, name, label, help] of counted) {
+      this.#countMessages(`holdfast_dhcp_${name}`, help, what, label, () => countsOfWire(wire()));
+      this.#countMessages(`holdfast_dhcpv6_${name}`, `DHCPv6: ${help}`, what, label, async () =>
+        countsOfV6(networks()),
+      );
+    }
   }
 
-  /** Counted by the wire's thread since it was opened; a new wire begins at zero, as a new process does. */
-  #countWire(wire: () => Wire | undefined, what: Counted, name: string, label: string, help: string): void {
+  #countMessages(name: string, help: string, what: Counted, label: string, read: ReadCounts): void {
+    this.#counter(name, help, [label], async (add) => {
+      for (const { network, pool, counts } of (await read()) ?? []) {
+        for (const [value, count] of counts[what]) add({ network, pool, [label]: value }, count);
+      }
+    });
+  }
+
+  /** Read since the wire was opened; a new one begins at zero, as a new process does. */
+  #counter(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    collect: (add: (of: Readonly<Record<string, string>>, count: number) => void) => Promise<void>,
+  ): void {
     const counter = new Counter({
       name,
       help,
-      labelNames: ["network", label],
+      labelNames: ["network", "pool", ...labels],
       registers: [],
       async collect() {
-        const counters = await wire()?.counters();
-        if (counters === undefined) return;
+        const found: (readonly [Readonly<Record<string, string>>, number])[] = [];
+        await collect((of, count) => found.push([of, count]));
         this.reset();
-        for (const [network, each] of counters.networks) {
-          for (const [value, count] of each[what] as ReadonlyMap<string, number>) {
-            this.inc({ network, [label]: value }, count);
-          }
-        }
+        for (const [of, count] of found) this.inc(of, count);
       },
     });
     this.#registry.registerMetric(counter);
   }
+}
+
+async function countsOfWire(wire: Wire | undefined): Promise<readonly Counts[] | undefined> {
+  const counters = await wire?.counters();
+  return counters && [...counters.networks].flatMap(([network, { pools }]) => countsOf(network, pools));
+}
+
+function countsOfV6(networks: Iterable<NetworkAgent>): readonly Counts[] {
+  return [...networks].flatMap(({ name, v6 }) => countsOf(name, v6.network.tallies));
+}
+
+function countsOf(network: string, pools: ReadonlyMap<string, Counts["counts"]>): Counts[] {
+  return Array.from(pools, ([pool, counts]) => ({ network, pool, counts }));
 }

@@ -4,6 +4,7 @@
 // Promised: a change is on the wire in the same turn of the event loop; many that come together are one batch.
 import { partsOfServerIdentity, serverIdentity, serverLeaseName } from "../api/vmnet/marks.ts";
 import type { Effect } from "../dhcp/server/outcome.ts";
+import type { ReceivedFrame } from "../dhcp/socket/interface.ts";
 import type { Wire } from "../dhcp/socket/wire.ts";
 import { asError } from "../kube/abort.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -16,11 +17,13 @@ import type { V4Address } from "../net/address.ts";
 import type { Mac } from "../net/mac.ts";
 import { BindingChecks } from "./address/binding-checks.ts";
 import { ServerAddress } from "./address/server-address.ts";
+import type { BindingRecord } from "./binding-records.ts";
 import type { Findings } from "./compile/finding.ts";
 import { Effects } from "./effects/effects.ts";
 import { LeaseTable } from "./effects/lease-table.ts";
 import type { QuarantineWriter } from "./effects/quarantine-writer.ts";
-import { type BindingRecord, ServedNetwork } from "./served-network.ts";
+import { type ServedDifference, ServedNetwork } from "./served-network.ts";
+import { ServiceV6 } from "./v6/service.ts";
 
 interface LeaseTimes {
   readonly renewMs: number;
@@ -62,6 +65,7 @@ interface Held {
 export class NetworkAgent {
   readonly served: ServedNetwork;
   readonly leases = new LeaseTable();
+  readonly v6: ServiceV6;
   readonly #options: NetworkAgentOptions;
   readonly #effects: Effects;
   readonly #checks: BindingChecks;
@@ -79,14 +83,22 @@ export class NetworkAgent {
 
   constructor(options: NetworkAgentOptions) {
     this.#options = options;
-    const { clock, name, findings, onlyPools, trusted, events, quarantines } = options;
+    const { clock, random, name, findings, onlyPools, trusted, events, quarantines } = options;
     this.served = new ServedNetwork({ name, onlyPools, trusted, findings });
     const count = (what: "conflict" | "foreign-server") => options.count(what, name);
     this.#effects = new Effects({ network: this.served, leases: this.leases, events, quarantines, clock, count });
+    this.v6 = new ServiceV6({
+      name,
+      clock,
+      random,
+      send: (frame) => this.#wire?.send(name, frame),
+      isHolder: (pool) => this.isHolder(pool),
+      take: (effect) => this.#effects.take(effect),
+    });
     this.#checks = new BindingChecks({
       clock,
       isHolder: (pool) => this.isHolder(pool),
-      binding: (address) => this.served.binding(address),
+      binding: (address) => this.served.v4.get(address),
       probe: ({ definition }, signal) => this.#probe(definition.address, signal),
       found: (record, verdict) => {
         const until = verdict.kind === "in-use" ? verdict.quarantine.untilMs : undefined;
@@ -116,12 +128,12 @@ export class NetworkAgent {
 
   /** A wire that has just been opened is told everything. */
   useWire(wire: Wire): void {
-    const { name, interface: interfaceName } = this.#options;
+    const { name } = this.#options;
     this.#flush();
     this.#wire = wire;
-    wire.setLink({ network: name, interface: interfaceName });
+    this.#setLink();
     for (const pool of this.served.pools) wire.setPool(name, pool);
-    const records = [...this.served.bindings];
+    const records = [...this.served.v4.told];
     wire.replaceBindings(
       name,
       records.map(({ definition }) => definition),
@@ -146,11 +158,16 @@ export class NetworkAgent {
   /** Undefined: its interface is down, or away. Then it gives its Leases up: others reach the clients. */
   linked(mac: Mac | undefined): void {
     this.#mac = mac;
+    this.v6.linked(mac);
     this.#followPools();
   }
 
   take(effect: Effect): void {
     this.#effects.take(effect);
+  }
+
+  takeFrame(frame: ReceivedFrame): void {
+    this.v6.take(frame);
   }
 
   /** Another host says that it has an address that we answer for. */
@@ -163,7 +180,7 @@ export class NetworkAgent {
 
   /** Until the signal; then the server addresses are handed over. The wire must be there until it ends. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#checks.run(signal);
+    await Promise.all([this.#checks.run(signal), this.v6.run(signal)]);
     this.#isStopping = true;
     for (const pool of Array.from(this.#held.keys())) this.#end(pool);
     await Promise.all(this.#ending);
@@ -171,7 +188,33 @@ export class NetworkAgent {
 
   #flush(): void {
     this.#isFlushing = false;
-    const { setPools, deletePools, set, deleted, quarantines } = this.served.takeDifference();
+    const { v4, v6, isEmpty } = this.served.takeDifference();
+    if (isEmpty) return;
+    this.#flushV4(v4);
+    this.#flushV6(v6);
+    this.#options.onChange();
+  }
+
+  #flushV6({ setPools, deletePools, set, deleted, quarantines }: ServedDifference["v6"]): void {
+    for (const pool of deletePools) this.v6.deletePool(pool, this.served.poolObject(pool) === undefined);
+    for (const pool of setPools) this.v6.setPool(pool);
+    if (setPools.length + deletePools.length > 0) this.#setLink();
+    this.v6.changeBindings(deleted, set);
+    for (const { address } of deleted) if (this.served.v6.get(address) === undefined) this.leases.delete(address);
+    for (const { address, definition } of quarantines) {
+      this.v6.setQuarantine(definition.address, this.served.v6.get(address)?.quarantine?.untilMs);
+    }
+  }
+
+  /** The same again changes nothing. Frames of IPv6 are taken where a pool has it. */
+  #setLink(): void {
+    const { name, interface: interfaceName } = this.#options;
+    const link = { network: name, interface: interfaceName };
+    const { isServing, groups } = this.v6;
+    this.#wire?.setLink(isServing ? { ...link, ipv6: true, groups } : link);
+  }
+
+  #flushV4({ setPools, deletePools, set, deleted, quarantines }: ServedDifference["v4"]): void {
     const wire = this.#wire;
     const { name } = this.#options;
     for (const pool of deletePools) wire?.deletePool(name, pool);
@@ -183,18 +226,15 @@ export class NetworkAgent {
       });
       for (const { error } of refused ?? []) this.#failed("a binding", error);
     }
-    for (const { address } of deleted) if (this.served.binding(address) === undefined) this.leases.delete(address);
+    for (const { address } of deleted) if (this.served.v4.get(address) === undefined) this.leases.delete(address);
     for (const record of quarantines) this.#quarantine(record);
     for (const record of set) if (this.#isListed && record.hold !== undefined) this.#checks.add(record.address);
     if (setPools.length + deletePools.length > 0) this.#followPools();
-    if (setPools.length + deletePools.length + set.length + deleted.length + quarantines.length > 0) {
-      this.#options.onChange();
-    }
   }
 
   /** As the records say now; one that is in use is asked about again by whoever answers at the server's address. */
   #quarantine({ address, definition }: BindingRecord): void {
-    const quarantine = this.served.binding(address)?.quarantine;
+    const quarantine = this.served.v4.get(address)?.quarantine;
     this.#wire?.setQuarantine(this.#options.name, definition.address, quarantine?.untilMs);
     if (quarantine?.by === "probe") this.#checks.watch(address);
   }
@@ -228,6 +268,7 @@ export class NetworkAgent {
       answer: (isOn) => this.#answer(address, isOn, holder),
       onForeign: (other) => this.#effects.tellServerAddress(pool, `${address}`, other),
       onChange: (isHolder) => {
+        if (isHolder) this.v6.announce(pool);
         log.info(isHolder ? "answering at the server's address" : "no longer answering at the server's address", {
           pool,
           address: `${address}`,

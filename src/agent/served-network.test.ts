@@ -44,7 +44,7 @@ function pool(config: object = {}): StoredManagedPool {
 const made = () => new ServedNetwork({ name, findings: new Findings(silent) });
 const told = (network: ServedNetwork) => {
   network.takeDifference();
-  return Array.from(network.bindings, ({ address, mac }) => `.${address & 255} ${mac.slice(-2)}`).toSorted();
+  return Array.from(network.v4.told, ({ address, mac }) => `.${address & 255} ${mac.slice(-2)}`).toSorted();
 };
 const shown = (records: readonly { readonly address: number; readonly mac: string }[]) =>
   records.map(({ address, mac }) => `.${address & 255} ${mac.slice(-2)}`);
@@ -56,9 +56,9 @@ describe("what a network serves", () => {
     const reservations = [{ ipAddress: "10.1.0.9", macAddress: "02:00:00:00:00:09" }];
     const of = (namespace: string) => ({ ...pool({ reservations }), metadata: { namespace, name: "pool-2" } });
     network.setPool(of("tenant"));
-    expect([network.takeDifference().setPools, told(network)]).toEqual([[], []]);
+    expect([network.takeDifference().v4.setPools, told(network)]).toEqual([[], []]);
     network.setPool(of("admins"));
-    expect([network.takeDifference().setPools.length, told(network)]).toEqual([1, [".9 09"]]);
+    expect([network.takeDifference().v4.setPools.length, told(network)]).toEqual([1, [".9 09"]]);
   });
 
   test("an address that goes to another MAC in one change is one difference", () => {
@@ -66,7 +66,7 @@ describe("what a network serves", () => {
     network.setHold(hold({ address: 5, mac: 1 }));
     network.takeDifference();
     network.setHold(hold({ address: 5, mac: 2 }));
-    const { deleted, set } = network.takeDifference();
+    const { deleted, set } = network.takeDifference().v4;
     expect([shown(deleted), shown(set)]).toEqual([[".5 01"], [".5 02"]]);
   });
 
@@ -81,7 +81,7 @@ describe("what a network serves", () => {
       ];
       steps[order]!();
       steps[1 - order]!();
-      const { deleted, set } = network.takeDifference();
+      const { deleted, set } = network.takeDifference().v4;
       expect([shown(deleted), shown(set)]).toEqual([[".5 01"], [".6 01"]]);
     }
   });
@@ -120,20 +120,20 @@ describe("what a network serves", () => {
     network.setHold(hold({ address: 5, mac: 1 }));
     network.takeDifference();
     network.setHold(hold({ address: 5, mac: 1, quarantine: "2026-11-18T05:00:00.000Z probe" }));
-    const { deleted, set, quarantines } = network.takeDifference();
+    const { deleted, set, quarantines } = network.takeDifference().v4;
     expect([deleted, set, shown(quarantines)]).toEqual([[], [], [".5 01"]]);
     network.setHold(hold({ address: 5, mac: 1 }));
-    expect(shown(network.takeDifference().quarantines)).toEqual([".5 01"]);
+    expect(shown(network.takeDifference().v4.quarantines)).toEqual([".5 01"]);
   });
 
   test("a pool of another network, a bad one and a paused one are not served", () => {
     const network = made();
     network.setPool(pool());
-    expect(network.takeDifference().setPools).toHaveLength(1);
+    expect(network.takeDifference().v4.setPools).toHaveLength(1);
     network.setPool({ ...pool(), spec: { ...pool().spec, networkName: "default/other" } });
-    expect(network.takeDifference()).toMatchObject({ setPools: [], deletePools: ["default/pool-1"] });
+    expect(network.takeDifference().v4).toMatchObject({ setPools: [], deletePools: ["default/pool-1"] });
     network.setPool(pool({ cidr: "zz" }));
-    expect(network.takeDifference()).toMatchObject({ setPools: [], deletePools: ["default/pool-1"] });
+    expect(network.takeDifference().v4).toMatchObject({ setPools: [], deletePools: ["default/pool-1"] });
   });
 
   test("is the same for the same records, in whatever order they came, and differences add up to it", () => {
@@ -170,7 +170,7 @@ describe("what a network serves", () => {
 
 /** As a wire carries it out: a MAC has one address there. */
 function apply(network: ServedNetwork, wire: Map<number, string>): void {
-  const { deleted, set } = network.takeDifference();
+  const { deleted, set } = network.takeDifference().v4;
   for (const { address } of deleted) wire.delete(address);
   for (const { address, mac } of set) {
     for (const [at, other] of wire) if (other === mac) wire.delete(at);

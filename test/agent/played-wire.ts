@@ -104,10 +104,10 @@ export class PlayedWire implements Wire {
   }
 
   async counters() {
-    const networks = Array.from(this.#networks, ([name, { tally, bindings }]) => {
-      const { received, replies, silences, faults } = tally;
-      return [name, { bindings: bindings.size, received, replies, silences, faults }] as const;
-    });
+    const networks = Array.from(
+      this.#networks,
+      ([name, { tallies, bindings }]) => [name, { bindings: bindings.size, pools: tallies }] as const,
+    );
     return { networks: new Map(networks), sockets: new Map() };
   }
 

@@ -142,6 +142,8 @@ describe("an agent", () => {
     const { text } = await agent.page("/metrics");
     expect(text).toContain(`holdfast_dhcp_bindings{network="${network}",pool="${pool}"} 1`);
     expect(text).toContain(`holdfast_dhcp_server_address_held{network="${network}",pool="${pool}"} 1`);
-    expect(text).toMatch(/holdfast_dhcp_replies_total\{network="default\/net-48",type="ACK"\} 1/);
+    expect(text).toMatch(
+      /holdfast_dhcp_replies_total\{network="default\/net-48",pool="default\/pool-48",type="ACK"\} 1/,
+    );
   });
 });

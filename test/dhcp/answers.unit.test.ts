@@ -380,10 +380,14 @@ it("everything is counted by closed sets of names", () => {
   fixture.outcome({ options: { 53: "63" } });
   fixture.outcome({ op: 2 });
   fixture.handle(hex("00"));
-  const { received, replies, silences, faults } = fixture.network.tally;
-  expect(Object.fromEntries(received)).toEqual({ DISCOVER: 1, REQUEST: 2, other: 3 });
-  expect(Object.fromEntries(replies)).toEqual({ OFFER: 1, ACK: 1, NAK: 1 });
-  expect(Object.fromEntries(silences)).toEqual({ "unsupported-type": 1, "not-a-request": 1, malformed: 1 });
+  const ofPool = fixture.network.tally(poolDefinition.name);
+  expect(Object.fromEntries(ofPool.received)).toEqual({ DISCOVER: 1, REQUEST: 2, other: 1 });
+  expect(Object.fromEntries(ofPool.replies)).toEqual({ OFFER: 1, ACK: 1, NAK: 1 });
+  expect(Object.fromEntries(ofPool.silences)).toEqual({ "unsupported-type": 1 });
+  const { received, replies, silences, faults } = fixture.network.tally();
+  expect(Object.fromEntries(received)).toEqual({ other: 2 });
+  expect(replies.size).toBe(0);
+  expect(Object.fromEntries(silences)).toEqual({ "not-a-request": 1, malformed: 1 });
   expect(Object.fromEntries(faults)).toEqual({ "message-too-short": 1 });
   expect(fixture.server.tally.received.size).toBe(0);
   fixture.handle(packet({ options: { 53: "01" } }), { network: undefined });

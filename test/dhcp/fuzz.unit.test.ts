@@ -112,7 +112,10 @@ it.each(withFresh(1))(
       }
     }
     expect(replies).toBeGreaterThan(perSeed / 20);
-    for (const { received, replies: types, silences, faults } of [fixture.server.tally, fixture.network.tally]) {
+    for (const { received, replies: types, silences, faults } of [
+      fixture.server.tally,
+      ...fixture.network.tallies.values(),
+    ]) {
       expect(received.size + types.size + silences.size + faults.size).toBeLessThanOrEqual(9 + 3 + 15 + 5);
     }
     expect(fixture.network.bindings.size).toBe(2);

@@ -147,7 +147,7 @@ describe("relays", () => {
       const [acknowledgement] = (await once(guest, "message")) as [Uint8Array];
       expect(unpack(acknowledgement)).toMatchObject({ yiaddr: "127.42.1.1", ciaddr: "127.42.1.1" });
       const { networks, sockets } = await wire.counters();
-      expect([...networks.get(network)!.replies]).toEqual([
+      expect([...networks.get(network)!.pools.get(pool.name)!.replies]).toEqual([
         ["OFFER", 1],
         ["ACK", 1],
       ]);

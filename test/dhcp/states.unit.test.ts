@@ -174,7 +174,7 @@ describe("a stranger is never answered, whatever it asks", () => {
     const fixture = new Fixture();
     const outcome = fixture.outcome({ ...sent, mac: strangerMac });
     expect(outcome).toEqual({ kind: "silence", reason: "unknown-client", effects: [] });
-    expect(fixture.network.tally.silences).toEqual(new Map([["unknown-client", 1]]));
+    expect(fixture.network.tally().silences).toEqual(new Map([["unknown-client", 1]]));
   });
 });
 

@@ -5,7 +5,7 @@
 import { asError } from "../../kube/abort.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
 import type { Mac } from "../../net/mac.ts";
-import type { BindingRecord } from "../served-network.ts";
+import type { BindingRecord } from "../binding-records.ts";
 import { type BindingVerdict, judgeBinding } from "./binding-check.ts";
 
 export interface BindingChecksOptions {

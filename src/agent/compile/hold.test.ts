@@ -57,8 +57,15 @@ describe("a Hold of a VM network", () => {
     expect(compileHold(made, domain)).toMatch(/holdfast.io\/pool is missing/);
   });
 
-  test("of an IPv6 address, or that cools, is nothing", () => {
-    expect(compileHold(hold("02:00:00:00:00:01", "fd00::5"), domain)).toBeUndefined();
+  test("of an IPv6 address is a binding of DHCPv6", () => {
+    expect(compileHold(hold("02:00:00:00:00:01", "fd00::5"), domain)).toMatchObject({
+      family: 6,
+      definition: { address: parseAddress("fd00::5"), pool: "default/pool-1", mac: "02:00:00:00:00:01" },
+      owner: { kind: "nic", uid: "u-1", namespace: "default", name: "web" },
+    });
+  });
+
+  test("that cools is nothing", () => {
     const cooling = hold();
     cooling.metadata.labels = { ...cooling.metadata.labels, "holdfast.io/cooling": "true" };
     expect(compileHold(cooling, domain)).toBeUndefined();

@@ -1,18 +1,19 @@
 // From a Hold of a VM network, as the API server has it, to the binding that the DHCP server serves. Pure.
 //
 // Promised: a Hold whose name, domain, address or MAC cannot be what it says is not served, and says why. Name and spec
-// decide; labels and annotations only add. A Hold of an IPv6 address is none of ours and no mistake.
+// decide; labels and annotations only add.
 import { macLabelName } from "../../api/claims/claim-marks.ts";
 import { coolingLabelName, poolAnnotation } from "../../api/holds/hold-marks.ts";
 import { holdName } from "../../api/holds/hold-object.ts";
 import { quarantineAnnotation } from "../../api/vmnet/marks.ts";
 import type { StoredHold } from "../../cluster/resources.ts";
 import { type BindingDefinition, compileBinding } from "../../dhcp/server/binding.ts";
+import { type BindingDefinitionV6, compileBindingV6 } from "../../dhcp/v6/server/binding.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import { type DeepReadonly, picked } from "../../kube/meta.ts";
 import { parseAddress } from "../../net/address.ts";
 import { CodedError } from "../../net/coded-error.ts";
-import { parseMac } from "../../net/mac.ts";
+import { type Mac, parseMac } from "../../net/mac.ts";
 import { hostNameOf } from "./host-name.ts";
 
 /** Whose the address is, for events. */
@@ -23,13 +24,17 @@ export interface BindingOwner {
   readonly name: string;
 }
 
-export interface CompiledHold {
-  readonly definition: BindingDefinition;
+interface CompiledOf<Family extends 4 | 6, Definition> {
+  readonly family: Family;
+  readonly definition: Definition;
+  readonly mac: Mac;
   readonly owner: BindingOwner;
   /** 0 where the object does not say. */
   readonly createdMs: number;
   readonly quarantine: Quarantined | undefined;
 }
+
+export type CompiledHold = CompiledOf<4, BindingDefinition> | CompiledOf<6, BindingDefinitionV6>;
 
 export interface Quarantined {
   readonly untilMs: number;
@@ -37,7 +42,7 @@ export interface Quarantined {
   readonly by: "decline" | "probe";
 }
 
-/** A binding; nothing, since it is not of this family; or a sentence that says why it cannot be served. */
+/** A binding; nothing, since it cools; or a sentence that says why it cannot be served. */
 export function compileHold(hold: DeepReadonly<StoredHold>, domain: Domain): CompiledHold | undefined | string {
   const { metadata, spec } = hold;
   try {
@@ -45,22 +50,27 @@ export function compileHold(hold: DeepReadonly<StoredHold>, domain: Domain): Com
     if (spec.domain !== domain) return `It is of ${spec.domain}, and stands among those of ${domain}.`;
     const name = holdName(spec.domain, address);
     if (metadata.name !== name) return `It says ${address} of ${spec.domain}, and would be named ${name}: delete it.`;
-    if (address.family === 6) return undefined;
     const { [macLabelName]: label = "", [coolingLabelName]: cooling } = metadata.labels ?? {};
     if (cooling !== undefined) return undefined;
     const { kind, uid, namespace, name: ownerName, port } = spec.owner;
     const mac = parseMac(kind === "nic" ? port : label);
     const pool = metadata.annotations?.[poolAnnotation];
     if (pool === undefined) return `It does not say of which pool it is: annotation ${poolAnnotation} is missing.`;
-    const hostName = kind === "nic" ? hostNameOf(ownerName) : undefined;
-    const definition = { address, pool, mac, ...(hostName !== undefined && { hostName }) };
-    compileBinding(definition);
-    return {
-      definition,
+    const rest = {
+      mac,
       owner: { kind, uid, namespace, name: ownerName },
       createdMs: Date.parse(metadata.creationTimestamp ?? "") || 0,
       quarantine: quarantineOf(metadata.annotations?.[quarantineAnnotation]),
     };
+    if (address.family === 6) {
+      const definition = { address, pool, mac };
+      compileBindingV6(definition);
+      return { family: 6, definition, ...rest };
+    }
+    const hostName = kind === "nic" ? hostNameOf(ownerName) : undefined;
+    const definition = { address, pool, mac, ...(hostName !== undefined && { hostName }) };
+    compileBinding(definition);
+    return { family: 4, definition, ...rest };
   } catch (error) {
     if (error instanceof CodedError) return error.message;
     throw error;

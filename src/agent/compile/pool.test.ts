@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 
-import { V4Address } from "../../net/address.ts";
 import { compileManagedPool } from "./pool.ts";
 
 const required = { cidr: "10.1.0.0/24", serverIP: "10.1.0.2" };
@@ -23,7 +22,11 @@ describe("a managed pool", () => {
     expect(findings).toEqual([]);
     expect(reservations).toEqual([]);
     expect(definition).toMatchObject({ name: "default/net-1", leaseSeconds: 86_400 });
-    expect([definition?.routers, definition?.dnsServers, definition?.domainName]).toEqual([[], [], undefined]);
+    expect([definition?.routers, definition?.dnsServers, definition?.domainName]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   test("with everything is all of it", () => {
@@ -64,16 +67,17 @@ describe("a managed pool", () => {
 
   test("with empty texts has none", () => {
     const { definition, findings } = compiled({ router: "", domainName: "", domainSearch: [""], dns: [] });
-    expect(findings).toEqual([]);
-    expect(definition).not.toHaveProperty("domainName");
-    expect([definition?.routers, definition?.domainSearch]).toEqual([[], []]);
+    // An empty text is no text; an empty entry of a list is a mistake in the list, and told of.
+    expect(findings).toEqual([expect.stringContaining('domainSearch[0]: "" is no domain')]);
+    for (const option of ["domainName", "routers", "domainSearch", "dnsServers"]) {
+      expect(definition).not.toHaveProperty(option);
+    }
   });
 
   test.each([
     ["no subnet", { cidr: "10.1.0.0" }, /has no prefix length/],
-    ["a subnet of IPv6", { cidr: "fd00::/64" }, /is not of its subnet/],
-    ["no server", { serverIP: undefined }, /no spec.ipv4Config.serverIP/],
-    ["a server elsewhere", { serverIP: "10.2.0.2" }, /10.2.0.2 is not of its subnet 10.1.0.0\/24/],
+    ["a subnet of IPv6", { cidr: "fd00::/64" }, /"fd00::\/64" is IPv6/],
+    ["a server elsewhere", { serverIP: "10.2.0.2" }, /10.2.0.2 is not within the subnet 10.1.0.0\/24/],
     ["a server of words", { serverIP: "zz" }, /not an IP address/],
     ["a list where a text belongs", { cidr: ["10.1.0.0/24"] }, /cidr/],
   ])("that has %s is not served", (_, config, why) => {
@@ -85,17 +89,27 @@ describe("a managed pool", () => {
   test.each([
     ["a DNS server of words", { dns: ["zz", "10.1.0.3"] }, "dnsServers", 1],
     ["an NTP server by name", { ntp: ["pool.ntp.org", "10.1.0.3"] }, "ntpServers", 1],
-    ["a router of IPv6", { router: "fd00::1" }, "routers", 0],
-    ["a bad route", { routes: [{ destination: "zz", gateway: "10.1.0.1" }] }, "routes", 0],
-    ["a custom option of an unknown type", { options: [{ code: 224, type: "float", value: "1" }] }, "custom", 0],
-    ["a custom option of the protocol", { options: [{ code: 53, type: "uint8", value: "1" }] }, "custom", 0],
-    ["an option twice", { router: "10.1.0.1", options: [{ code: 3, value: "10.1.0.9" }] }, "custom", 0],
+    ["a router of IPv6", { router: "fd00::1" }, "routers", undefined],
+    ["a bad route", { routes: [{ destination: "zz", gateway: "10.1.0.1" }] }, "routes", undefined],
+    [
+      "a custom option of an unknown type",
+      { options: [{ code: 224, type: "float", value: "1" }] },
+      "custom",
+      undefined,
+    ],
+    ["a custom option of the protocol", { options: [{ code: 53, type: "uint8", value: "1" }] }, "custom", undefined],
+    ["an option twice", { router: "10.1.0.1", options: [{ code: 3, value: "10.1.0.9" }] }, "custom", undefined],
     ["a search domain that is none", { domainSearch: ["a..b"] }, "domainSearch", undefined],
   ] as const)("that has %s is served without it, and says so", (_, config, field, left) => {
     const { definition, findings } = compiled(config);
     expect(definition).toBeDefined();
     expect(findings).toHaveLength(1);
     expect(definition?.[field]?.length).toBe(left);
+  });
+
+  test("without a server has the first host that is nothing else, as controller and webhook say", () => {
+    const { definition, findings } = compiled({ serverIP: undefined, router: "10.1.0.1" });
+    expect([String(definition?.serverIdentifier), findings]).toEqual(["10.1.0.2", []]);
   });
 
   test("with a lease time that cannot be has the usual one", () => {
@@ -108,15 +122,23 @@ describe("a managed pool", () => {
     expect(compiled({}, { paused: true })).toMatchObject({ definition: undefined, findings: [] });
   });
 
-  test("takes addresses of NTP servers that are known by name", () => {
-    const object = {
-      apiVersion: "network.harvesterhci.io/v1alpha1",
-      kind: "IPPool",
-      metadata: { namespace: "default", name: "net-1" },
-      spec: { networkName: "default/net-1", ipv4Config: { ...required, ntp: ["time.example"] } },
+  test("with IPv6 has what DHCPv6 and advertisements say; a mistake there costs IPv4 nothing", () => {
+    const ipv6Config = {
+      cidr: "fd00:48::/64",
+      leaseTime: 600,
+      dns: ["fd00:48::53"],
+      reservations: [{ ipAddress: "fd00:48::9", macAddress: "02:aa:00:00:00:01" }],
     };
-    const { definition, findings } = compileManagedPool(object, () => [new V4Address(0x0a010009)]);
-    expect([texts(definition?.ntpServers), findings]).toEqual([["10.1.0.9"], []]);
+    const { definitionV6, reservationsV6, findings } = compiled({}, { ipv6Config });
+    expect(findings).toEqual([]);
+    expect(definitionV6).toMatchObject({ name: "default/net-1", leaseSeconds: 600, advertise: true });
+    expect([String(definitionV6?.subnet), texts(definitionV6?.dnsServers)]).toEqual(["fd00:48::/64", ["fd00:48::53"]]);
+    expect(reservationsV6.map(({ address, mac }) => [String(address), mac])).toEqual([
+      ["fd00:48::9", "02:aa:00:00:00:01"],
+    ]);
+    const bad = compiled({}, { ipv6Config: { cidr: "10.9.0.0/24" } });
+    expect([bad.definition === undefined, bad.definitionV6, bad.findings.length]).toEqual([false, undefined, 1]);
+    expect(compiled({}, { paused: true, ipv6Config })).toMatchObject({ definitionV6: undefined });
   });
 
   test("gives its reservations with a MAC, in any form; a bad one costs no other", () => {
@@ -132,6 +154,9 @@ describe("a managed pool", () => {
       ["10.1.0.9", "02:aa:00:00:00:01", "printer"],
       ["10.1.0.11", "02:aa:00:00:00:02", undefined],
     ]);
-    expect(findings).toEqual([expect.stringContaining('"zz" is not a MAC address')]);
+    expect(findings).toEqual([
+      expect.stringContaining('reservations[2].macAddress: "zz" is not a MAC address'),
+      expect.stringContaining('reservations[3].hostname: "not a host name" cannot be sent'),
+    ]);
   });
 });

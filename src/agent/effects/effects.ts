@@ -4,12 +4,14 @@ import { apiVersionOf } from "../../api/kind.ts";
 import { harvesterGroup } from "../../api/vmnet/managed-pool.ts";
 import { networkConfigKind } from "../../api/vmnet/network-config.ts";
 import type { Effect } from "../../dhcp/server/outcome.ts";
+import type { EffectV6 } from "../../dhcp/v6/server/outcome.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { EventRecorder } from "../../kube/events/events.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import { isToBeWritten } from "../address/binding-check.ts";
 import type { BindingVerdict } from "../address/binding-check.ts";
-import type { BindingRecord, ServedNetwork } from "../served-network.ts";
+import type { BindingRecord, BindingRecordV6 } from "../binding-records.ts";
+import type { ServedNetwork } from "../served-network.ts";
 import type { LeaseTable } from "./lease-table.ts";
 import type { QuarantineWriter } from "./quarantine-writer.ts";
 
@@ -29,36 +31,36 @@ const serversMax = 64;
 
 export class Effects {
   readonly #options: EffectsOptions;
-  /** Server -> when it was told of last. */
-  readonly #foreign = new Map<number, number>();
+  /** Server (its address, or its DUID in hexadecimal) -> when it was told of last. */
+  readonly #foreign = new Map<string, number>();
 
   constructor(options: EffectsOptions) {
     this.#options = options;
   }
 
-  take(effect: Effect): void {
+  take(effect: Effect | EffectV6): void {
     const { network, leases, clock, quarantines, count } = this.#options;
     switch (effect.kind) {
       case "leased":
       case "released":
-        if (network.binding(effect.address.value) !== undefined) leases.take(effect, clock.wallMs());
+        if (network.binding(effect.address) !== undefined) leases.take(effect, clock.wallMs());
         return;
       case "quarantined": {
-        const hold = network.binding(effect.address.value)?.hold;
+        const hold = network.binding(effect.address)?.hold;
         if (hold !== undefined) quarantines.write(hold, { untilMs: effect.untilMs, by: "decline" });
         return;
       }
       case "conflict": {
         count("conflict");
-        const record = network.binding(effect.address.value);
-        const note = effect.note === undefined ? "" : ` It says: ${effect.note}`;
+        const record = network.binding(effect.address);
+        const note = "note" in effect && effect.note !== undefined ? ` It says: ${effect.note}` : "";
         const words = `${effect.mac} declined ${effect.address}: another host on ${network.name} uses it. Find it and take the address away from it; until then the address is not offered.${note}`;
         if (record !== undefined) this.#tell(record, "AddressConflict", words);
         return;
       }
       case "foreign-server":
         count("foreign-server");
-        return this.#tellForeign(effect.server.value, `${effect.server}`, effect.mac);
+        return this.#tellForeign(`${effect.server}`, effect.mac);
     }
   }
 
@@ -81,18 +83,18 @@ export class Effects {
     this.#tellPool(pool, "ServerAddressInUse", words);
   }
 
-  #tellForeign(server: number, address: string, mac: string): void {
+  #tellForeign(server: string, mac: string): void {
     const { network, clock } = this.#options;
     const nowMs = clock.monotonicMs();
     if (nowMs - (this.#foreign.get(server) ?? -Infinity) < foreignMs) return;
     if (this.#foreign.size >= serversMax) this.#foreign.clear();
     this.#foreign.set(server, nowMs);
-    const words = `Another DHCP server, ${address}, answers on ${network.name}: ${mac} took its offer. Turn one of the two off.`;
+    const words = `Another DHCP server, ${server}, answers on ${network.name}: ${mac} took its offer. Turn one of the two off.`;
     for (const { name } of network.pools) this.#tellPool(name, "ForeignDhcpServer", words);
   }
 
   /** On the network config of the VM and on the pool. */
-  #tell({ hold, definition }: BindingRecord, reason: string, words: string): void {
+  #tell({ hold, definition }: BindingRecord | BindingRecordV6, reason: string, words: string): void {
     if (hold?.owner.kind === "nic") {
       const { uid, namespace, name } = hold.owner;
       const { kind } = networkConfigKind;

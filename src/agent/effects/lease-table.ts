@@ -1,5 +1,6 @@
 // What clients were given and gave back, in memory: for people who ask. Nothing is decided by it.
 import type { Effect } from "../../dhcp/server/outcome.ts";
+import type { EffectV6 } from "../../dhcp/v6/server/outcome.ts";
 
 export interface LeaseEntry {
   readonly mac: string;
@@ -9,20 +10,21 @@ export interface LeaseEntry {
 }
 
 export class LeaseTable {
-  /** Address -> the last that its client did. At most as many as there are bindings: others are forgotten with them. */
-  readonly #entries = new Map<number, LeaseEntry>();
+  /** Address (IPv6 as text) -> the last that its client did. An entry is forgotten with its binding. */
+  readonly #entries = new Map<number | string, LeaseEntry>();
 
-  take(effect: Extract<Effect, { kind: "leased" | "released" }>, nowMs: number): void {
+  take(effect: Extract<Effect | EffectV6, { kind: "leased" | "released" }>, nowMs: number): void {
+    const { address, mac } = effect;
     const untilMs = effect.kind === "leased" ? effect.untilMs : undefined;
-    this.#entries.set(effect.address.value, { mac: effect.mac, untilMs, atMs: nowMs });
+    this.#entries.set(address.family === 4 ? address.value : address.toString(), { mac, untilMs, atMs: nowMs });
   }
 
-  get(address: number, mac: string): LeaseEntry | undefined {
+  get(address: number | string, mac: string): LeaseEntry | undefined {
     const entry = this.#entries.get(address);
     return entry?.mac === mac ? entry : undefined;
   }
 
-  delete(address: number): void {
+  delete(address: number | string): void {
     this.#entries.delete(address);
   }
 }

@@ -3,7 +3,7 @@ import type { Message } from "../message/decode.ts";
 import { ethernet, op } from "../message/header.ts";
 import { messageType } from "../message/message-type.ts";
 import { code } from "../options/codes.ts";
-import { macKeyOf } from "./binding.ts";
+import { type Binding, macKeyOf } from "./binding.ts";
 import { recordDecline, recordRelease } from "./departure.ts";
 import { answerInform } from "./inform.ts";
 import type { Network } from "./network.ts";
@@ -13,14 +13,23 @@ import type { Question } from "./question.ts";
 import { offer } from "./reply.ts";
 import { answerRequest } from "./request.ts";
 
-/** `network` is the link that the message came from. */
-export function decide(message: Message, network: Network, sourceAddress: number, nowMs: number): Outcome {
-  const macKey = macKeyOf(message.chaddr);
-  const binding = network.bindings.find(macKey, message.options.get(code.clientIdentifier));
+/** Whose message it is; undefined: nobody's. */
+export function bindingOf({ chaddr, options }: Message, network: Network): Binding | undefined {
+  return network.bindings.find(macKeyOf(chaddr), options.get(code.clientIdentifier));
+}
+
+/** `network` is the link that the message came from, `binding` its client's. */
+export function decide(
+  message: Message,
+  network: Network,
+  binding: Binding | undefined,
+  sourceAddress: number,
+  nowMs: number,
+): Outcome {
   if (binding === undefined) return silence("unknown-client");
   const pool = network.pool(binding.pool);
   if (pool === undefined || !canServe(pool, binding.address)) return silence("no-pool");
-  if (!network.rateLimit.take(macKey, nowMs)) return silence("rate-limited");
+  if (!network.rateLimit.take(macKeyOf(message.chaddr), nowMs)) return silence("rate-limited");
   return answer({ message, network, binding, pool, sourceAddress, nowMs });
 }
 

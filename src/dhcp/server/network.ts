@@ -12,21 +12,33 @@ export class Network {
   readonly bindings = new BindingTable();
   readonly quarantine = new Quarantine();
   readonly rateLimit: RateLimit;
-  /** Of messages from this link. */
-  readonly tally = new Tally();
+  /** Key: the pool of the client; empty for messages of nobody's. A pool that is gone takes its counts along. */
+  readonly #tallies = new Map<string, Tally>([["", new Tally()]]);
 
   constructor(name: string, rateLimit: RateLimitOptions = rateLimitDefaults) {
     this.name = name;
     this.rateLimit = new RateLimit(rateLimit);
   }
 
+  /** Counts of messages by the pool of their client; empty for those of nobody's. */
+  get tallies(): ReadonlyMap<string, Tally> {
+    return this.#tallies;
+  }
+
+  /** Of messages from this link that are of no pool, or of this one. */
+  tally(pool = ""): Tally {
+    return this.#tallies.get(pool) ?? this.#tallies.get("")!;
+  }
+
   setPool(pool: Pool): void {
     this.#pools.set(pool.name, pool);
+    if (!this.#tallies.has(pool.name)) this.#tallies.set(pool.name, new Tally());
   }
 
   /** Its bindings stay, and are silent while it is away. */
   deletePool(name: string): void {
     this.#pools.delete(name);
+    this.#tallies.delete(name);
   }
 
   pool(name: string): Pool | undefined {

@@ -4,7 +4,7 @@
 import { decodeMessage, type Message } from "../message/decode.ts";
 import { code } from "../options/codes.ts";
 import { linkSelectionOf } from "../options/relay-agent.ts";
-import { decide, refuse } from "./decide.ts";
+import { bindingOf, decide, refuse } from "./decide.ts";
 import type { Network } from "./network.ts";
 import { type Outcome, silence } from "./outcome.ts";
 import { Tally } from "./tally.ts";
@@ -41,21 +41,22 @@ export class DhcpServer {
   handle(datagram: Uint8Array, arrival: Arrival, nowMs: number): Outcome {
     const message = decodeMessage(datagram);
     if (message.kind === "fault") {
-      return this.#counted(arrival.network, undefined, { ...silence("malformed"), fault: message });
+      return this.#counted(arrival.network?.tally(), undefined, { ...silence("malformed"), fault: message });
     }
     const refusal = refuse(message, arrival.acceptRelays);
-    if (refusal !== undefined) return this.#counted(arrival.network, message.type, refusal);
+    if (refusal !== undefined) return this.#counted(arrival.network?.tally(), message.type, refusal);
     const network = this.#networkOf(message, arrival);
     if (network === undefined) return this.#counted(undefined, message.type, silence("unknown-network"));
-    const outcome = decide(message, network, arrival.sourceAddress, nowMs);
+    const binding = bindingOf(message, network);
+    const outcome = decide(message, network, binding, arrival.sourceAddress, nowMs);
     for (const effect of outcome.effects) {
       if (effect.kind === "quarantined") network.quarantine.add(effect.address.value, effect.untilMs);
     }
-    return this.#counted(network, message.type, outcome);
+    return this.#counted(network.tally(binding?.pool), message.type, outcome);
   }
 
-  #counted(network: Network | undefined, type: number | undefined, outcome: Outcome): Outcome {
-    (network ?? this).tally.count(type, outcome);
+  #counted(tally: Tally | undefined, type: number | undefined, outcome: Outcome): Outcome {
+    (tally ?? this.tally).count(type, outcome);
     return outcome;
   }
 

@@ -19,6 +19,11 @@ export interface LinkDefinition {
   readonly acceptRelays?: boolean;
   /** Takes DHCPv6 and ICMPv6 (router and neighbour solicitations) too: they go to `WireHandler.frames`. */
   readonly ipv6?: boolean;
+  /**
+   * With `ipv6`: groups of Ethernet beside those of DHCPv6, of routers and of the interface's own link-local address;
+   * where neighbours ask for other addresses that are answered for.
+   */
+  readonly groups?: readonly Mac[];
 }
 
 /** A UDP socket for relays that reach this machine by routing, and for renewals of the clients behind them. */
@@ -47,7 +52,7 @@ export interface WireHandler {
   contested(contest: Contest): void;
   /** The thread is lost, and everything it was told with it: open another wire and tell it again. */
   lost(error: Error): void;
-  /** Of links with `ipv6`. At most 1,024 wait; the rest are dropped. */
+  /** Of links with `ipv6`. At most 1,024 wait, 256 of one network, 32 of one sender; the rest are dropped. */
   frames?(frames: readonly ReceivedFrame[]): void;
 }
 
@@ -107,6 +112,11 @@ export interface WireCounters {
 
 export interface NetworkCounters {
   readonly bindings: number;
+  /** Key: the client's pool; `""` for messages of nobody's. */
+  readonly pools: ReadonlyMap<string, MessageCounters>;
+}
+
+interface MessageCounters {
   readonly received: ReadonlyMap<MessageTypeName | "other", number>;
   readonly replies: ReadonlyMap<ReplyType, number>;
   readonly silences: ReadonlyMap<SilenceReason, number>;
@@ -126,7 +136,10 @@ export interface SocketCounters {
 
 export interface ReceivedFrame {
   readonly network: string;
+  /** May have its tag, or not: the network tells it. */
   readonly bytes: Uint8Array;
+  /** Of this machine, whose checksum nobody has computed: it need not be right. */
+  readonly isChecksumGiven: boolean;
 }
 
 export interface TraceOptions {

@@ -115,7 +115,7 @@ test("a wrong checksum is a fault, unless the kernel vouches for it", () => {
   const frame = dhcp();
   frame[40] = frame[40]! ^ 0x55;
   receive(frame);
-  expect([sent.length, network.tally.faults.get("bad-udp-checksum")]).toEqual([0, 1]);
+  expect([sent.length, network.tally().faults.get("bad-udp-checksum")]).toEqual([0, 1]);
   receive(frame, true);
   expect(sent).toHaveLength(1);
 });

@@ -42,7 +42,7 @@ export interface LinkSink {
   effects(outcome: Outcome): void;
   contested(contest: Contest): void;
   /** Of IPv6. Copied by whoever keeps it. */
-  frame(network: string, frame: Uint8Array): void;
+  frame(network: string, frame: Uint8Array, isChecksumGiven: boolean): void;
   /** For traces; `at`: where a DHCP message begins. */
   traced(network: string, direction: "in" | "out", frame: Uint8Array, at?: number, reason?: SilenceReason): void;
 }
@@ -73,16 +73,23 @@ export class Link {
     now: Moment,
   ): void {
     if (type === arpEtherType) this.#hearArp(frame, at, outlet, now.ms);
-    else if (type === ipv6EtherType && this.definition.ipv6) this.#sink.frame(this.network.name, frame);
+    else if (type === ipv6EtherType && this.definition.ipv6) this.#handOn(frame, isChecksumGiven);
     else if (type !== etherType.ipv4) this.ignored += 1;
     else if (frame[at + 9] === udpProtocol) this.#answer(frame, isChecksumGiven, outlet, now.wallMs);
     else this.#echo(frame, at, outlet);
   }
 
+  /** IPv6 is dealt with on the main thread. */
+  #handOn(frame: Uint8Array, isChecksumGiven: boolean): void {
+    const { name } = this.network;
+    this.#sink.traced(name, "in", frame);
+    this.#sink.frame(name, frame, isChecksumGiven);
+  }
+
   #answer(frame: Uint8Array, isChecksumGiven: boolean, outlet: ReplyOutlet, wallMs: number): void {
     const decoded = decodeFrame(frame, isChecksumGiven ? lenient : strict);
     if (decoded.kind === "fault") {
-      this.network.tally.count(undefined, { ...silence("malformed"), fault: decoded });
+      this.network.tally().count(undefined, { ...silence("malformed"), fault: decoded });
       return;
     }
     if (decoded.destinationPort !== port.server) return this.#hearServer(decoded);

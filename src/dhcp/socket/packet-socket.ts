@@ -27,16 +27,19 @@ const ipv6Groups = [
   [0x33, 0x33, 0, 0, 0, 2],
 ] as const;
 
-export function openPacketSocket(name: string, device: Device, ipv6: boolean): number {
+/** `groups`: with IPv6, and these groups beside; undefined: IPv4 alone. */
+export function openPacketSocket(name: string, device: Device, groups: readonly Uint8Array[] | undefined): number {
   // Protocol 0 receives nothing until it is bound: no frames of other interfaces slip in before the filter.
   const fd = libc.socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) throw refused("open a packet socket", "The agent needs CAP_NET_RAW.");
   try {
-    attach(fd, ipv6);
+    attach(fd, groups !== undefined);
     option(fd, PACKET_AUXDATA, 1);
     option(fd, PACKET_IGNORE_OUTGOING, 1);
     growReceiveBuffer(fd);
-    if (ipv6) for (const group of ipv6Groups) join(fd, device, group);
+    if (groups !== undefined) {
+      for (const group of [...ipv6Groups, solicitedNodeMac(device.mac), ...groups]) join(fd, device, group);
+    }
     const address = Buffer.alloc(20); // struct sockaddr_ll
     address.writeUInt16LE(AF_PACKET, 0);
     address.writeUInt16BE(ETH_P_ALL, 2);
@@ -95,7 +98,12 @@ function option(fd: number, name: number, value: number): void {
     throw refused(`set option ${name} of a packet socket`, "Linux 4.20 or newer is needed.");
 }
 
-function join(fd: number, device: Device, group: readonly number[]): void {
+/** Where neighbours ask for the link-local address that is made from a MAC: both end with the same three bytes. */
+function solicitedNodeMac(mac: Uint8Array): readonly number[] {
+  return [0x33, 0x33, 0xff, ...mac.subarray(3)];
+}
+
+function join(fd: number, device: Device, group: ArrayLike<number>): void {
   const request = Buffer.alloc(16); // struct packet_mreq
   request.writeInt32LE(device.index, 0);
   request.writeUInt16LE(PACKET_MR_MULTICAST, 4);

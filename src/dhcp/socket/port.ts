@@ -1,6 +1,6 @@
 // One interface: its packet socket while there is one, and the links on it by VLAN. It follows the interface: down, up,
 // gone, made anew with another number or MAC.
-import { macFromBytes } from "../../net/mac.ts";
+import { type Mac, macFromBytes, macToBytes } from "../../net/mac.ts";
 import { ethernetBytes, etherType, tagBytes } from "../frame/ethernet.ts";
 import { payloadAt } from "../frame/frame.ts";
 import type { ReplyWriter } from "../server/send.ts";
@@ -37,7 +37,8 @@ export class Port {
   #device: Device | undefined;
   #state: LinkState = "missing";
   #message = "";
-  #ipv6 = false;
+  /** Of all links with IPv6; undefined: none has it. */
+  #groups: readonly Mac[] | undefined;
   #lookDueMs = -Infinity;
   #received = 0;
   #sent = 0;
@@ -74,11 +75,18 @@ export class Port {
 
   add(link: Link): void {
     this.#links.set(link.definition.vlan ?? 0, { link, outlet: new LinkOutlet(this, link, this.#context) });
-    const ipv6 = [...this.#links.values()].some((each) => each.link.definition.ipv6);
-    if (ipv6 !== this.#ipv6) this.#close(); // the filter is another: it is opened anew at the next look
-    this.#ipv6 = ipv6;
+    const { isIpv6, groups } = this.#ipv6();
+    const isSame = isIpv6 === (this.#groups !== undefined) && String(groups) === String(this.#groups ?? []);
+    if (!isSame) this.#close(); // the filter is another: it is opened anew at the next look
+    this.#groups = isIpv6 ? groups : undefined;
     this.#lookDueMs = -Infinity;
     if (this.#message !== "") this.#report(link);
+  }
+
+  #ipv6(): { readonly isIpv6: boolean; readonly groups: readonly Mac[] } {
+    const definitions = Array.from(this.#links.values(), ({ link }) => link.definition).filter(({ ipv6 }) => ipv6);
+    const groups = new Set(definitions.flatMap((each) => each.groups ?? []));
+    return { isIpv6: definitions.length > 0, groups: [...groups].sort() };
   }
 
   remove(link: Link): void {
@@ -194,14 +202,16 @@ export class Port {
   #follow(): { state: LinkState; message: string } {
     try {
       const device = deviceOf(this.#context.queries, this.name);
-      const isOther = device?.index !== this.#device?.index;
+      // With another MAC neighbours ask elsewhere, too.
+      const isMoved = this.#groups !== undefined && String(device?.mac) !== String(this.#device?.mac);
+      const isOther = device?.index !== this.#device?.index || isMoved;
       this.#device = device;
       if (device === undefined || isOther) this.#close();
       if (device === undefined) {
         const message = `There is no interface ${this.name}: it went away, or is not made yet.`;
         return { state: "missing", message };
       }
-      if (this.#fd < 0) this.#fd = openPacketSocket(this.name, device, this.#ipv6);
+      if (this.#fd < 0) this.#fd = openPacketSocket(this.name, device, this.#groups?.map(macToBytes));
       const mac = macFromBytes(device.mac);
       if (device.isUp) return { state: "up", message: `The interface ${this.name} is up, with the MAC ${mac}.` };
       return { state: "down", message: `The interface ${this.name} is down, or has no carrier: set it up.` };

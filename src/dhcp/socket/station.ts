@@ -1,5 +1,6 @@
 // Everything that the wire's thread has: server, ports, links, and what waits for the main thread. Orders change it;
 // turns drive it. It waits for nothing: the thread does, until `dueMs` or until a descriptor has something.
+import { macKeyOf } from "../server/binding.ts";
 import { Network } from "../server/network.ts";
 import type { Outcome, SilenceReason } from "../server/outcome.ts";
 import { DhcpServer } from "../server/server.ts";
@@ -20,9 +21,12 @@ import { tracedFrame, TraceRing } from "./trace-ring.ts";
 
 /** Effects and traces wait this long for others, so that a busy wire makes few messages. */
 const reportEveryMs = 50;
-const framesMax = 1024;
+/** Frames of IPv6 that wait. A network or a sender that floods its link leaves room for the others. */
+const framesMax = { all: 1024, network: 256, sender: 32 } as const;
 /** An Ethernet frame without its tag. */
 const frameBytesMax = 1514;
+/** Of an Ethernet frame: the sender's MAC. */
+const sourceAt = 6;
 
 /** What the thread waits on. */
 export interface PolledSocket {
@@ -58,6 +62,8 @@ export class Station implements LinkSink, PortContext, RelayContext {
   /** Key: the caller's number. */
   readonly #traces = new Map<number, TraceRing>();
   #frames: ReceivedFrame[] = [];
+  /** Key: a network, or a sender's MAC as a number. How many of `#frames` are its. */
+  readonly #framesOf = new Map<string | number, number>();
   /** The main thread deals with a batch: the next one waits. */
   #isBatchOut = false;
   #reportDueMs = -Infinity;
@@ -96,6 +102,7 @@ export class Station implements LinkSink, PortContext, RelayContext {
       traces: traces.map(([id, ring]) => ({ id, batch: ring.take() })),
     });
     this.#frames = [];
+    this.#framesOf.clear();
   }
 
   obey(order: Order, now: Moment): void {
@@ -154,8 +161,12 @@ export class Station implements LinkSink, PortContext, RelayContext {
     this.#tell({ kind: "contested", network, address: address.value, mac });
   }
 
-  frame(network: string, frame: Uint8Array): void {
-    if (this.#frames.length < framesMax) this.#frames.push({ network, bytes: frame.slice() });
+  frame(network: string, frame: Uint8Array, isChecksumGiven: boolean): void {
+    const sender = macKeyOf(frame.subarray(sourceAt));
+    const [ofNetwork, ofSender] = [this.#framesOf.get(network) ?? 0, this.#framesOf.get(sender) ?? 0];
+    if (this.#frames.length >= framesMax.all || ofNetwork >= framesMax.network || ofSender >= framesMax.sender) return;
+    this.#framesOf.set(network, ofNetwork + 1).set(sender, ofSender + 1);
+    this.#frames.push({ network, bytes: frame.slice(), isChecksumGiven });
   }
 
   traced(network: string, direction: "in" | "out", frame: Uint8Array, at?: number, reason?: SilenceReason): void {
@@ -289,18 +300,24 @@ export class Station implements LinkSink, PortContext, RelayContext {
   }
 
   #count(id: number): void {
-    const networks = new Map<string, NetworkCounters>([["", countersOf(this.server.tally, 0)]]);
-    for (const { name, tally, bindings } of this.#networks.values())
-      networks.set(name, countersOf(tally, bindings.size));
+    const networks = new Map([["", countersOf(new Map([["", this.server.tally]]), 0)]]);
+    for (const { name, tallies, bindings } of this.#networks.values())
+      networks.set(name, countersOf(tallies, bindings.size));
     const sockets = new Map([...this.#ports.values()].map((port) => [port.name, port.counters()]));
     if (this.#relay !== undefined) sockets.set("relay", this.#relay.counters());
     this.#tell({ kind: "counted", id, counters: { networks, sockets } });
   }
 }
 
-function countersOf(tally: Network["tally"], bindings: number): NetworkCounters {
-  const { received, replies, silences, faults } = tally;
-  return { bindings, received, replies, silences, faults };
+/** Plain values, which can go to another thread. */
+function countersOf(tallies: Network["tallies"], bindings: number): NetworkCounters {
+  const pools = new Map(
+    Array.from(tallies, ([pool, { received, replies, silences, faults }]) => [
+      pool,
+      { received, replies, silences, faults },
+    ]),
+  );
+  return { bindings, pools };
 }
 
 function isSameLink(one: LinkDefinition, other: LinkDefinition): boolean {
@@ -308,7 +325,8 @@ function isSameLink(one: LinkDefinition, other: LinkDefinition): boolean {
     one.interface === other.interface &&
     one.vlan === other.vlan &&
     one.acceptRelays === other.acceptRelays &&
-    one.ipv6 === other.ipv6
+    one.ipv6 === other.ipv6 &&
+    String(one.groups ?? []) === String(other.groups ?? [])
   );
 }
 

@@ -1,6 +1,7 @@
 // A managed pool as everybody sees it: controller, agents, webhook, console. Made by read-pool.ts; nothing in it is
 // wrong. Sets of addresses are intervals: a /8 costs what a /28 does.
 import type { PoolDefinition as DhcpDefinition } from "../../dhcp/server/pool.ts";
+import type { PoolDefinitionV6 as DhcpDefinitionV6 } from "../../dhcp/v6/server/pool.ts";
 import type { PoolDefinition, Reservation } from "../../ipam/definition.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import { type Address, compare, next, type V4Address, type V6Address } from "../../net/address.ts";
@@ -26,6 +27,18 @@ export interface PoolPlan {
   readonly ipv4: Ipv4Plan;
   /** Absent: none is asked for, or an issue says why it cannot be served. */
   readonly ipv6?: Ipv6Plan;
+}
+
+/** What an agent serves of a pool. It gives out nothing: those who have an address keep it, whatever the range says. */
+export interface PoolService {
+  /** namespace/name */
+  readonly key: string;
+  readonly paused: boolean;
+  readonly dhcp: DhcpDefinition;
+  /** Absent: none is asked for, or its subnet cannot be read. */
+  readonly dhcpV6?: DhcpDefinitionV6;
+  /** Of both families. */
+  readonly reservations: readonly AddressReservation[];
 }
 
 /** What one family of a pool has for VMs. */

@@ -8,6 +8,7 @@ import { encodeOption } from "../../dhcp/options/convert.ts";
 import type { OptionValue, Route } from "../../dhcp/options/value.ts";
 import type { CustomOption } from "../../dhcp/server/parameters.ts";
 import { compilePool, type PoolDefinition } from "../../dhcp/server/pool.ts";
+import { compilePoolV6, type PoolDefinitionV6 } from "../../dhcp/v6/server/pool.ts";
 import type { V4Address } from "../../net/address.ts";
 import { attempt } from "../../net/coded-error.ts";
 import { contains, parseCidr, type Prefix } from "../../net/prefix.ts";
@@ -161,29 +162,62 @@ function readCustomOptions(source: Source<4>): readonly CustomOption[] {
     const kind = typeof type === "string" && type !== "" ? type : optionEntry(optionCode).kind;
     const read = optionValueOf(kind, typeof value === "string" ? value : "");
     if ("why" in read) return omit(`option ${optionCode}: ${read.why}`);
-    const why = whyNot(optionCode, read.value);
+    const why = whyNotSent(optionCode, read.value);
     return why === undefined ? [{ code: optionCode, value: read.value }] : omit(why);
   });
 }
 
 function canSend(optionCode: number, value: OptionValue): boolean {
-  return whyNot(optionCode, value) === undefined;
+  return whyNotSent(optionCode, value) === undefined;
 }
 
-function whyNot(optionCode: number, value: OptionValue): string | undefined {
+function whyNotSent(optionCode: number, value: OptionValue): string | undefined {
+  return whyNot(() => encodeOption(optionCode, value));
+}
+
+/** What the server refuses although each part can be read is left out, part by part, so that the rest is served. */
+export function servableDhcp(definition: PoolDefinition, field: string, issues: Issues): PoolDefinition {
+  if (whyNotServed(definition) === undefined) return definition;
+  const { name, subnet, serverIdentifier, leaseSeconds, custom = [], ...fields } = definition;
+  let made: PoolDefinition = { name, subnet, serverIdentifier, leaseSeconds };
+  const parts: readonly Partial<PoolDefinition>[] = [
+    ...Object.entries(fields).map(([key, value]) => ({ [key]: value })),
+    ...custom.map((option) => ({ custom: [option] })),
+  ];
+  for (const part of parts) {
+    const more = part.custom && { custom: [...(made.custom ?? []), ...part.custom] };
+    const next = { ...made, ...part, ...more };
+    const why = whyNotServed(next);
+    if (why === undefined) made = next;
+    else issues.tolerate("bad-option", field, `${why} Until then it is left out.`);
+  }
+  return made;
+}
+
+/** The lists are all that can be too long; undefined: not even the rest can be served. */
+export function servableDhcpV6(
+  definition: PoolDefinitionV6,
+  field: string,
+  issues: Issues,
+): PoolDefinitionV6 | undefined {
+  const { dnsServers, domainSearch, ...rest } = definition;
+  const tries = [definition, { ...rest, dnsServers: dnsServers ?? [] }, { ...rest, domainSearch: domainSearch ?? [] }];
+  for (const each of [...tries, rest]) {
+    const why = whyNot(() => compilePoolV6(each));
+    if (why === undefined) return each;
+    issues.tolerate("bad-option", field, `${why} Until then it is left out.`);
+  }
+  return undefined;
+}
+
+function whyNotServed(definition: PoolDefinition): string | undefined {
+  return whyNot(() => compilePool(definition));
+}
+
+function whyNot(make: () => unknown): string | undefined {
   return attempt(
     DhcpError,
-    () => void encodeOption(optionCode, value),
+    () => void make(),
     (error) => error.message,
   );
-}
-
-/** What cannot be served although each part of it can; undefined: nothing. */
-export function examineDhcp(definition: PoolDefinition, field: string, issues: Issues): void {
-  const why = attempt(
-    DhcpError,
-    () => void compilePool(definition),
-    (error) => error.message,
-  );
-  if (why !== undefined) issues.error("bad-option", field, why);
 }

@@ -8,9 +8,16 @@ import { includes, type Interval } from "../../net/interval.ts";
 import { contains, parseCidr, type Prefix } from "../../net/prefix.ts";
 import { addressOf, fieldsOf, flagOf, isFields, textOf } from "./fields.ts";
 import { type Issue, Issues } from "./issue.ts";
-import { readNetworkRef } from "./network-ref.ts";
-import type { AddressReservation, Ipv4Plan, Ipv6Plan, PoolPlan } from "./pool-plan.ts";
-import { examineDhcp, readAddresses, readDhcpOptions, readDomains, readLeaseSeconds } from "./read-options.ts";
+import { type NetworkRef, readNetworkRef } from "./network-ref.ts";
+import type { AddressReservation, Ipv4Plan, Ipv6Plan, PoolPlan, PoolService } from "./pool-plan.ts";
+import {
+  readAddresses,
+  readDhcpOptions,
+  readDomains,
+  readLeaseSeconds,
+  servableDhcp,
+  servableDhcpV6,
+} from "./read-options.ts";
 import * as subnet from "./read-subnet.ts";
 
 /** A pool as the API server, a cache or a file has it. */
@@ -20,8 +27,12 @@ export interface PoolObject {
 }
 
 export interface PoolReading {
-  /** Undefined: at least one issue is an error, and nothing is to be allocated or served by this object. */
+  /** Undefined: it names none. */
+  readonly network: NetworkRef | undefined;
+  /** Undefined: at least one issue is an error, and nothing is to be allocated by this object. */
   readonly plan: PoolPlan | undefined;
+  /** For those who have an address already, also where nobody new can get one. Undefined: nothing can be served. */
+  readonly service: PoolService | undefined;
   readonly issues: readonly Issue[];
 }
 
@@ -31,24 +42,40 @@ export function readPool({ metadata, spec }: PoolObject): PoolReading {
   const network = readNetworkRef(textOf(fields["networkName"], "spec.networkName", issues), "spec.networkName", issues);
   const { namespace = "", name = "", uid = "", creationTimestamp: createdAt = "" } = metadata;
   const key = `${namespace}/${name}`;
-  const ipv4 = readIpv4(fields["ipv4Config"], key, issues);
-  const ipv6 = readIpv6(fields["ipv6Config"], issues);
+  const v4 = readIpv4(fields["ipv4Config"], key, issues);
+  const v6 = readIpv6(fields["ipv6Config"], key, issues);
   const paused = flagOf(fields["paused"], "spec.paused", issues);
-  if (ipv4 === undefined || network === undefined || issues.hasErrors) return { plan: undefined, issues: issues.list };
+  const { plan: ipv4, dhcp } = v4;
+  const reservations = [...v4.reservations, ...v6.reservations];
+  const dhcpV6 = v6.dhcp && { dhcpV6: v6.dhcp };
+  const service = dhcp && { key, paused, dhcp, ...dhcpV6, reservations };
+  if (ipv4 === undefined || network === undefined || issues.hasErrors) {
+    return { network, plan: undefined, service, issues: issues.list };
+  }
   const { domain } = network;
-  const plan = { namespace, name, key, uid, createdAt, network, domain, paused, ipv4, ...(ipv6 && { ipv6 }) };
-  return { plan, issues: issues.list };
+  const ipv6 = v6.plan && { ipv6: v6.plan };
+  const plan = { namespace, name, key, uid, createdAt, network, domain, paused, ipv4, ...ipv6 };
+  return { network, plan, service, issues: issues.list };
 }
 
-function readIpv4(value: unknown, key: string, issues: Issues): Ipv4Plan | undefined {
+/** One family: what can be given out, and what can be served to those who have something. */
+interface FamilyReading<Plan, Dhcp> {
+  readonly plan?: Plan | undefined;
+  readonly dhcp?: Dhcp | undefined;
+  readonly reservations: readonly AddressReservation[];
+}
+
+const unread = { reservations: [] } as const;
+
+function readIpv4(value: unknown, key: string, issues: Issues): FamilyReading<Ipv4Plan, PoolService["dhcp"]> {
   const path = "spec.ipv4Config";
   if (!isFields(value)) {
     issues.error("missing", path, "it is missing; write at least the subnet: ipv4Config: {cidr: 192.168.48.0/24}.");
-    return undefined;
+    return unread;
   }
   const source: subnet.Source<4> = { family: 4, config: value, path, issues };
   const prefix = subnet.readPrefix(source);
-  if (prefix === undefined) return undefined;
+  if (prefix === undefined) return unread;
   const pool = fieldsOf(value["pool"], `${path}.pool`, issues);
   const range = subnet.readRange(source, prefix, pool);
   const excludes = subnet.readExcludes(source, prefix, pool);
@@ -65,7 +92,10 @@ function readIpv4(value: unknown, key: string, issues: Issues): Ipv4Plan | undef
     const message = `no address of ${prefix} is left for the server beside router, excludes and reservations; write one.`;
     issues.error("no-server-address", `${path}.serverIP`, message);
   }
-  if (range === undefined || server === undefined) return undefined;
+  if (server === undefined) return { reservations };
+  const told = { ...options, name: key, subnet: prefix, serverIdentifier: server, leaseSeconds };
+  const dhcp = servableDhcp({ ...told, ...(router && { routers: [router] }) }, path, issues);
+  if (range === undefined) return { dhcp, reservations };
   examineServer({ path, server, router, excludes, reservations }, issues);
   const reserved = subnet.reservedOf(reservations, [
     [server, "server"],
@@ -76,16 +106,7 @@ function readIpv4(value: unknown, key: string, issues: Issues): Ipv4Plan | undef
     const message = "no address is left for VMs that ask for any; widen start and end, or exclude less.";
     issues.advise("nothing-usable", `${path}.pool`, message);
   }
-  const dhcp = {
-    ...options,
-    name: key,
-    subnet: prefix,
-    serverIdentifier: server,
-    leaseSeconds,
-    ...(router && { routers: [router] }),
-  };
-  examineDhcp(dhcp, path, issues);
-  return { ...addresses, server, ...(router && { router }), dhcp };
+  return { plan: { ...addresses, server, ...(router && { router }), dhcp }, dhcp, reservations };
 }
 
 interface Withheld {
@@ -129,25 +150,27 @@ function examineServer(
   }
 }
 
-/** What is wrong with it takes IPv6 away from the pool, and leaves IPv4 as it is. */
-function readIpv6(value: unknown, outer: Issues): Ipv6Plan | undefined {
-  if (value === undefined || value === null) return undefined;
+type Ipv6Reading = FamilyReading<Ipv6Plan, NonNullable<PoolService["dhcpV6"]>>;
+
+/** What is wrong with it takes IPv6 away from those who have none yet, and leaves IPv4 as it is. */
+function readIpv6(value: unknown, key: string, outer: Issues): Ipv6Reading {
+  if (value === undefined || value === null) return unread;
   const path = "spec.ipv6Config";
   const issues = new Issues();
-  const plan = ipv6PlanOf({ family: 6, config: fieldsOf(value, path, issues), path, issues });
+  const { plan, ...served } = ipv6Of({ family: 6, config: fieldsOf(value, path, issues), path, issues }, key);
   for (const { weight, code, field, message } of issues.list) {
     if (weight === "advice") outer.advise(code, field, message);
     else outer.tolerate(code, field, weight === "error" ? `${message} Until then the pool has no IPv6.` : message);
   }
-  return issues.hasErrors ? undefined : plan;
+  return issues.hasErrors ? served : { plan, ...served };
 }
 
 const linkLocal = parseCidr("fe80::/10").prefix;
 
-function ipv6PlanOf(source: subnet.Source<6>): Ipv6Plan | undefined {
+function ipv6Of(source: subnet.Source<6>, key: string): Ipv6Reading {
   const { config, path, issues } = source;
   const prefix = subnet.readPrefix(source);
-  if (prefix === undefined) return undefined;
+  if (prefix === undefined) return unread;
   const pool = fieldsOf(config["pool"], `${path}.pool`, issues);
   const range = subnet.readRange(source, prefix, pool);
   const excludes = subnet.readExcludes(source, prefix, pool);
@@ -155,20 +178,31 @@ function ipv6PlanOf(source: subnet.Source<6>): Ipv6Plan | undefined {
   const server = onLink(source, prefix, "serverIP");
   const router = onLink(source, prefix, "router");
   const leaseSeconds = readLeaseSeconds(source);
-  if (range === undefined) return undefined;
+  const dns = readAddresses(source, "dns");
+  const domainSearch = readDomains(source);
+  const advertise = flagOf(config["advertise"] ?? true, `${path}.advertise`, issues);
+  const advertised = router && contains(linkLocal, router) ? { router } : {};
+  if (advertise && router !== undefined && advertised.router === undefined) {
+    const message = `${router} is not link-local, and guests are not told of it: only a link-local address can advertise itself (RFC 4861); write fe80::...`;
+    issues.advise("bad-option", `${path}.router`, message);
+  }
+  const told = { name: key, subnet: prefix, leaseSeconds, dnsServers: dns, domainSearch, advertise };
+  const dhcp = servableDhcpV6({ ...told, ...(server && { serverAddress: server }), ...advertised }, path, issues);
+  if (range === undefined) return { dhcp, reservations };
   const inside = (address: typeof server) => (address && contains(prefix, address) ? address : undefined);
   const reserved = subnet.reservedOf(reservations, [
     [inside(server), "server"],
     [inside(router), "router"],
   ]);
-  return {
+  const plan = {
     ...subnet.addressPlanOf({ prefix, range, excludes, reservations, reserved, leaseSeconds }),
     ...(server && { server }),
     ...(router && { router }),
-    dns: readAddresses(source, "dns"),
-    domainSearch: readDomains(source),
-    advertise: flagOf(config["advertise"] ?? true, `${path}.advertise`, issues),
+    dns,
+    domainSearch,
+    advertise,
   };
+  return { plan, dhcp, reservations };
 }
 
 /** Link-local, or of the subnet. */

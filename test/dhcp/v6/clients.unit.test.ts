@@ -188,7 +188,7 @@ describe("through a relay", () => {
     }
     const fixture = new Fixture();
     expect(fixture.story(datagram, arrival)).toBe(story);
-    expect(fixture.network.tally.faults.get("too-many-relays")).toBe(count === 9 ? undefined : 1);
+    expect(fixture.network.tally().faults.get("too-many-relays")).toBe(count === 9 ? undefined : 1);
   });
 
   it("an interface identifier that a reply has no room for", () => {

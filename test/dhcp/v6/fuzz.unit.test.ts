@@ -177,7 +177,7 @@ it.each(withFresh(1))(
     expect(seen.replies).toBeGreaterThan(perSeed / 10);
     expect(seen.neighbors).toBeGreaterThan(perSeed / 500);
     expect(seen.advertisements).toBeGreaterThan(0);
-    for (const { received, replies, silences, faults } of [fixture.server.tally, fixture.network.tally]) {
+    for (const { received, replies, silences, faults } of [fixture.server.tally, ...fixture.network.tallies.values()]) {
       expect(received.size + replies.size + silences.size + faults.size).toBeLessThanOrEqual(14 + 2 + 17 + 4);
     }
     expect(fixture.network.bindings.size).toBe(2);

@@ -382,9 +382,11 @@ it("everything is counted by closed sets of names", () => {
   fixture.handle(message("REQUEST", [clientId, serverId, na(1)]));
   fixture.handle(message(200, [clientId]));
   fixture.handle(Uint8Array.of(1));
-  const { received, replies, silences, faults } = fixture.network.tally;
-  expect(Object.fromEntries(received)).toEqual({ SOLICIT: 1, REQUEST: 1, other: 2 });
-  expect(Object.fromEntries(replies)).toEqual({ ADVERTISE: 1, REPLY: 1 });
+  const ofPool = fixture.network.tally(poolDefinition.name);
+  expect(Object.fromEntries(ofPool.received)).toEqual({ SOLICIT: 1, REQUEST: 1 });
+  expect(Object.fromEntries(ofPool.replies)).toEqual({ ADVERTISE: 1, REPLY: 1 });
+  const { received, silences, faults } = fixture.network.tally();
+  expect(Object.fromEntries(received)).toEqual({ other: 2 });
   expect(Object.fromEntries(silences)).toEqual({ "unsupported-type": 1, malformed: 1 });
   expect(Object.fromEntries(faults)).toEqual({ "message-too-short": 1 });
 });

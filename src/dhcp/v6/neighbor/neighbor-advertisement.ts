@@ -11,7 +11,7 @@ const neighborAdvertisementType = 136;
 const flag = { solicited: 0x40, override: 0x20 } as const;
 const targetLinkLayer = 2;
 
-/** The addresses that the holder of the pool's Lease answers for. The router's is not among them. */
+/** The addresses that the server answers for. The router's is not among them. */
 function serverAddressesOf({ serverAddress, linkLocal }: PoolV6): readonly Uint8Array[] {
   return isSame(serverAddress, linkLocal) ? [serverAddress] : [serverAddress, linkLocal];
 }
@@ -20,9 +20,13 @@ function serverAddressesOf({ serverAddress, linkLocal }: PoolV6): readonly Uint8
  * What an interface of the pool has to take in besides its own MAC: the groups where clients ask for leases and for
  * routers, and those where neighbours ask for the server's addresses.
  */
+export function groupsOf(pool: PoolV6): readonly Uint8Array[] {
+  return [multicast.dhcpAgents, multicast.allRouters, ...serverAddressesOf(pool).map(solicitedNodeOf)];
+}
+
+/** The same as Ethernet has them. */
 export function groupMacsOf(pool: PoolV6): readonly Uint8Array[] {
-  const groups = [multicast.dhcpAgents, multicast.allRouters, ...serverAddressesOf(pool).map(solicitedNodeOf)];
-  return groups.map(multicastMac);
+  return groupsOf(pool).map(multicastMac);
 }
 
 /** Undefined where the question is about another address. Who looks for duplicates (from ::) is told before all. */

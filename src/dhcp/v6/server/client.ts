@@ -8,7 +8,8 @@
 //
 // The first that is there counts, also where it is nobody's: a client that the network does not know is not served
 // because it claims another's DUID. Relays are believed: whoever lets them send (`acceptRelays`) vouches for them all.
-import { isLinkLocal, uint16 } from "../bytes.ts";
+import { uint16 } from "../bytes.ts";
+import { macOfLinkLocal } from "../link-local.ts";
 import type { Envelope } from "../message/decode.ts";
 import { codeV6 } from "../options/codes.ts";
 import { macOfDuid } from "../options/duid.ts";
@@ -41,10 +42,4 @@ function macOfIdentifier(duid: Uint8Array | undefined): Uint8Array | undefined {
 /** Undefined for what is not Ethernet. */
 function macOfOption(data: Uint8Array): Uint8Array | undefined {
   return data.length === 2 + macBytes && uint16(data, 0) === ethernet ? data.subarray(2) : undefined;
-}
-
-/** The MAC that an interface identifier was made from (RFC 4291 appendix A): ff:fe in its middle, one bit turned. */
-function macOfLinkLocal(address: Uint8Array): Uint8Array | undefined {
-  if (!isLinkLocal(address) || address[11] !== 0xff || address[12] !== 0xfe) return undefined;
-  return Uint8Array.of(address[8]! ^ 0x02, address[9]!, address[10]!, address[13]!, address[14]!, address[15]!);
 }

@@ -4,6 +4,7 @@ import { infiniteSeconds } from "../../server/lease-times.ts";
 import type { Envelope } from "../message/decode.ts";
 import { messageTypeV6 } from "../message/message-type.ts";
 import { codeV6, statusCode } from "../options/codes.ts";
+import type { BindingV6 } from "./binding.ts";
 import { macOfClient, type Sender } from "./client.ts";
 import { answerConfirm } from "./confirm.ts";
 import { recordDeclineV6, recordReleaseV6 } from "./departure.ts";
@@ -14,21 +15,25 @@ import { canServeV6 } from "./pool.ts";
 import { aboutClientV6, isQuarantined, type QuestionV6 } from "./question.ts";
 import { rapidCommitOption, replyV6, statusReply } from "./reply.ts";
 
-/** `network` is the link that the message came from. */
+/** Whose message it is; undefined: nobody's. */
+export function bindingOfV6(envelope: Envelope, network: NetworkV6, sender: Sender): BindingV6 | undefined {
+  const mac = macOfClient(envelope, sender);
+  return mac === undefined ? undefined : network.bindings.find(macKeyOf(mac));
+}
+
+/** `network` is the link that the message came from, `binding` its client's. */
 export function decideV6(
   envelope: Envelope,
   network: NetworkV6,
+  binding: BindingV6 | undefined,
   sender: Sender & { readonly isUnicast: boolean },
   nowMs: number,
 ): OutcomeV6 {
   const { message, relays } = envelope;
-  const mac = macOfClient(envelope, sender);
-  const macKey = mac === undefined ? undefined : macKeyOf(mac);
-  const binding = macKey === undefined ? undefined : network.bindings.find(macKey);
-  if (macKey === undefined || binding === undefined) return silenceV6("unknown-client");
+  if (binding === undefined) return silenceV6("unknown-client");
   const pool = network.pool(binding.pool);
   if (pool === undefined || !canServeV6(pool, binding)) return silenceV6("no-pool");
-  if (!network.rateLimit.take(macKey, nowMs)) return silenceV6("rate-limited");
+  if (!network.rateLimit.take(binding.macKey, nowMs)) return silenceV6("rate-limited");
   const { isUnicast } = sender;
   const question: QuestionV6 = { message, relays, sender, isUnicast, network, binding, pool, nowMs };
   const server = message.options.get(codeV6.serverIdentifier);

@@ -16,21 +16,33 @@ export class NetworkV6 {
   /** Key: keyOf the address. */
   readonly quarantine = new Quarantine<string>();
   readonly rateLimit: RateLimit;
-  /** Of messages from this link. */
-  readonly tally = new TallyV6();
+  /** Key: the pool of the client; empty for messages of nobody's. A pool that is gone takes its counts along. */
+  readonly #tallies = new Map<string, TallyV6>([["", new TallyV6()]]);
 
   constructor(name: string, rateLimit: RateLimitOptions = rateLimitDefaults) {
     this.name = name;
     this.rateLimit = new RateLimit(rateLimit);
   }
 
+  /** Counts of messages by the pool of their client; empty for those of nobody's. */
+  get tallies(): ReadonlyMap<string, TallyV6> {
+    return this.#tallies;
+  }
+
+  /** Of messages from this link that are of no pool, or of this one. */
+  tally(pool = ""): TallyV6 {
+    return this.#tallies.get(pool) ?? this.#tallies.get("")!;
+  }
+
   setPool(pool: PoolV6): void {
     this.#pools.set(pool.name, pool);
+    if (!this.#tallies.has(pool.name)) this.#tallies.set(pool.name, new TallyV6());
   }
 
   /** Its bindings stay, and are silent while it is away. */
   deletePool(name: string): void {
     this.#pools.delete(name);
+    this.#tallies.delete(name);
   }
 
   pool(name: string): PoolV6 | undefined {

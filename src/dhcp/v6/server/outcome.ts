@@ -83,7 +83,7 @@ export interface ReplyV6 {
   /** What the link takes at most. */
   readonly messageBytes: number;
   readonly destination: DestinationV6;
-  /** The source of the reply: the server's address. */
+  /** The source of the reply: the server's link-local address. */
   readonly source: Uint8Array;
   readonly effects: readonly EffectV6[];
 }

@@ -28,8 +28,10 @@ export interface PoolDefinitionV6 {
   /** For messages and effects: `namespace/name`. The server's DUID is made from it and the subnet. */
   readonly name: string;
   readonly subnet: Prefix;
-  /** The source of all replies. Default: a link-local address that is made as the DUID is. */
+  /** An address that the server answers for and no client gets. Default: `linkLocal`. */
   readonly serverAddress?: V6Address;
+  /** The source of all replies, and of advertisements without a router. Default: made as the DUID is. */
+  readonly linkLocal?: V6Address;
   /** 8 to 2^32 - 1; the last means for ever. Preferred and valid lifetime. */
   readonly leaseSeconds: number;
   readonly dnsServers?: readonly V6Address[];
@@ -54,7 +56,7 @@ export interface PoolV6 {
   readonly name: string;
   readonly subnet: Prefix;
   readonly serverAddress: Uint8Array;
-  /** The server's address, or the default one where that is not link-local: only such a one may advertise. */
+  /** The source of replies: clients of every system take a link-local one, and only such a one may advertise. */
   readonly linkLocal: Uint8Array;
   /** Option 2. */
   readonly identity: RawOptionV6;
@@ -87,9 +89,11 @@ export function compilePoolV6(definition: PoolDefinitionV6): PoolV6 {
   check(definition);
   const { name, subnet, leaseSeconds, rapidCommit = true, quarantineSeconds = quarantineSecondsDefault } = definition;
   const { preference = preferenceDefault, advertise = true, mtu } = definition;
-  const own = defaultLinkLocal(name, String(subnet));
-  const serverAddress = definition.serverAddress === undefined ? own : bytesOfAddress(definition.serverAddress);
-  const linkLocal = isLinkLocal(serverAddress) ? serverAddress : own;
+  const own = definition.linkLocal && bytesOfAddress(definition.linkLocal);
+  const configured = definition.serverAddress && bytesOfAddress(definition.serverAddress);
+  const isLocal = configured !== undefined && isLinkLocal(configured);
+  const linkLocal = own ?? (isLocal ? configured : defaultLinkLocal(name, String(subnet)));
+  const serverAddress = configured ?? linkLocal;
   const part = (share: number) =>
     leaseSeconds === infiniteSeconds ? infiniteSeconds : Math.floor(leaseSeconds * share);
   const lease = uintBytes(leaseSeconds, 4);
@@ -146,7 +150,7 @@ function parametersOf(definition: PoolDefinitionV6): ParametersV6 {
 }
 
 function check(definition: PoolDefinitionV6): void {
-  const { subnet, serverAddress, router, leaseSeconds, mtu, preference = 0 } = definition;
+  const { subnet, serverAddress, linkLocal, router, leaseSeconds, mtu, preference = 0 } = definition;
   const { quarantineSeconds = 0, retrySecondsMax = retrySeconds.least } = definition;
   if (subnet.family !== 6) throw bad(definition, `${subnet} is IPv4: a DHCPv6 pool has IPv6 addresses alone`);
   if (!isWhole(leaseSeconds, leaseSecondsMin, infiniteSeconds)) {
@@ -166,6 +170,9 @@ function check(definition: PoolDefinitionV6): void {
   }
   if (serverAddress !== undefined && !isHostAddress(bytesOfAddress(serverAddress))) {
     throw bad(definition, `${serverAddress} cannot be the server's address: write a link-local one`);
+  }
+  if (linkLocal !== undefined && !isLinkLocal(bytesOfAddress(linkLocal))) {
+    throw bad(definition, `${linkLocal} is not link-local: write one (fe80::...)`);
   }
   if (router !== undefined && !isLinkLocal(bytesOfAddress(router))) {
     throw bad(definition, `${router} cannot be advertised as a router: write its link-local address (fe80::...)`);

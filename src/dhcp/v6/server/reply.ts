@@ -35,7 +35,7 @@ export function replyV6(question: QuestionV6, type: ReplyTypeV6, parts: Parts): 
     },
     messageBytes: pool.messageBytes,
     destination: destinationOf(question),
-    source: pool.serverAddress,
+    source: pool.linkLocal,
     effects: parts.effects ?? noEffectsV6,
   };
 }

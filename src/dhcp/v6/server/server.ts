@@ -4,7 +4,7 @@
 import { addressFrom, bytesOfAddress, isMulticast, isUnspecified, keyOf } from "../bytes.ts";
 import { decodeEnvelope, type Envelope } from "../message/decode.ts";
 import type { Sender } from "./client.ts";
-import { decideV6 } from "./decide.ts";
+import { bindingOfV6, decideV6 } from "./decide.ts";
 import type { NetworkV6 } from "./network.ts";
 import { type OutcomeV6, silenceV6 } from "./outcome.ts";
 import { refuseV6 } from "./refuse.ts";
@@ -42,24 +42,25 @@ export class DhcpV6Server {
   handle(datagram: Uint8Array, arrival: ArrivalV6, nowMs: number): OutcomeV6 {
     const envelope = decodeEnvelope(datagram);
     if (envelope.kind === "fault") {
-      return this.#counted(arrival.network, undefined, { ...silenceV6("malformed"), fault: envelope });
+      return this.#counted(arrival.network?.tally(), undefined, { ...silenceV6("malformed"), fault: envelope });
     }
     const { message, relays } = envelope;
     const isUnicast = relays.length === 0 && !isMulticast(arrival.destinationAddress);
     const refusal = refuseWay(envelope, arrival) ?? refuseV6(message, isUnicast);
-    if (refusal !== undefined) return this.#counted(arrival.network, message.type, refusal);
+    if (refusal !== undefined) return this.#counted(arrival.network?.tally(), message.type, refusal);
     const network = this.#networkOf(envelope, arrival);
     if (network === undefined) return this.#counted(undefined, message.type, silenceV6("unknown-network"));
     const { sourceAddress, sourceMac } = arrival;
-    const outcome = decideV6(envelope, network, { sourceAddress, sourceMac, isUnicast }, nowMs);
+    const binding = bindingOfV6(envelope, network, { sourceAddress, sourceMac });
+    const outcome = decideV6(envelope, network, binding, { sourceAddress, sourceMac, isUnicast }, nowMs);
     for (const effect of outcome.effects) {
       if (effect.kind === "quarantined") network.quarantine.add(keyOf(bytesOfAddress(effect.address)), effect.untilMs);
     }
-    return this.#counted(network, message.type, outcome);
+    return this.#counted(network.tally(binding?.pool), message.type, outcome);
   }
 
-  #counted(network: NetworkV6 | undefined, type: number | undefined, outcome: OutcomeV6): OutcomeV6 {
-    (network ?? this).tally.count(type, outcome);
+  #counted(tally: TallyV6 | undefined, type: number | undefined, outcome: OutcomeV6): OutcomeV6 {
+    (tally ?? this.tally).count(type, outcome);
     return outcome;
   }
 

@@ -1,0 +1,254 @@
+// IPv6 of one network: DHCPv6, router advertisements and neighbour discovery, on the frames that the wire hands on. It
+// runs on the main thread; of a flood the wire hands on a few hundred frames in a twentieth of a second.
+//
+// Promised: every agent of a network answers, from its own link-local address (made from the interface's MAC, set in no
+// kernel) and with the same server DUID: clients send to a group, so no Lease decides who answers. Only an address that
+// the pool names as its server's is answered for by the holder of its Lease. While the link is down nothing is sent.
+// Not promised: that anybody asks whether a new binding's address is in use; clients do (DAD), and decline.
+import type { ReceivedFrame } from "../../dhcp/socket/interface.ts";
+import { addressFrom, bytesOfAddress, isSame, keyOf } from "../../dhcp/v6/bytes.ts";
+import { type DatagramFrame, decodeFrameV6, type IcmpFrame } from "../../dhcp/v6/frame/frame.ts";
+import { linkLocalOf } from "../../dhcp/v6/link-local.ts";
+import { multicast, multicastMac, solicitedNodeOf } from "../../dhcp/v6/multicast.ts";
+import { listenerReport, listenerReportEveryMs } from "../../dhcp/v6/neighbor/listener-report.ts";
+import { announceAddresses, answerNeighbor, groupsOf } from "../../dhcp/v6/neighbor/neighbor-advertisement.ts";
+import { type IcmpPacket, IcmpWriter } from "../../dhcp/v6/neighbor/packet.ts";
+import { finalAdvertisement, RaSender } from "../../dhcp/v6/neighbor/ra-sender.ts";
+import { decodeSolicitation } from "../../dhcp/v6/neighbor/solicitation.ts";
+import { compileBindingV6 } from "../../dhcp/v6/server/binding.ts";
+import { NetworkV6 } from "../../dhcp/v6/server/network.ts";
+import { type EffectV6, silenceV6 } from "../../dhcp/v6/server/outcome.ts";
+import { compilePoolV6, type PoolDefinitionV6, type PoolV6 } from "../../dhcp/v6/server/pool.ts";
+import { portV6 } from "../../dhcp/v6/server/reply.ts";
+import { ReplyWriterV6 } from "../../dhcp/v6/server/send.ts";
+import { DhcpV6Server } from "../../dhcp/v6/server/server.ts";
+import { type Clock, sleep } from "../../kube/clock.ts";
+import type { V6Address } from "../../net/address.ts";
+import { type Mac, macFromBytes, macToBytes } from "../../net/mac.ts";
+import type { BindingRecordV6 } from "../binding-records.ts";
+
+export interface ServiceV6Options {
+  /** namespace/name of the NetworkAttachmentDefinition. */
+  readonly name: string;
+  readonly clock: Clock;
+  /** 0 to 1. */
+  readonly random: () => number;
+  /** A whole frame without a tag. */
+  readonly send: (frame: Uint8Array) => void;
+  /** Whether this agent answers at the pool's server address. */
+  readonly isHolder: (pool: string) => boolean;
+  readonly take: (effect: EffectV6) => void;
+}
+
+interface Served {
+  definition: PoolDefinitionV6;
+  sender: RaSender;
+  /** Router advertisements that were sent. */
+  advertised: number;
+}
+
+export class ServiceV6 {
+  readonly network: NetworkV6;
+  readonly #options: ServiceV6Options;
+  readonly #server = new DhcpV6Server();
+  readonly #replies = new ReplyWriterV6();
+  readonly #icmp = new IcmpWriter();
+  /** Key: the pool, namespace/name. Those of `network` are made of them, while the link is up. */
+  readonly #pools = new Map<string, Served>();
+  /** Of the interface, while it is up. */
+  #mac: Uint8Array | undefined;
+  #reportMs = -Infinity;
+  #wake = new AbortController();
+
+  constructor(options: ServiceV6Options) {
+    this.#options = options;
+    this.network = new NetworkV6(options.name);
+    this.#server.setNetwork(this.network);
+  }
+
+  get isServing(): boolean {
+    return this.#pools.size > 0;
+  }
+
+  /** Where neighbours ask for the server addresses that pools name, as Ethernet has the groups. */
+  get groups(): readonly Mac[] {
+    const named = Array.from(this.#pools.values(), ({ definition }) => definition.serverAddress);
+    const groups = named.flatMap((address) => (address === undefined ? [] : solicitedNodeOf(bytesOfAddress(address))));
+    return groups.map((group) => macFromBytes(multicastMac(group)));
+  }
+
+  /** Of a pool; 0 where there is none. */
+  advertised(pool: string): number {
+    return this.#pools.get(pool)?.advertised ?? 0;
+  }
+
+  setPool(definition: PoolDefinitionV6): void {
+    const served = this.#pools.get(definition.name);
+    const isReportDue = String(served?.definition.serverAddress) !== String(definition.serverAddress);
+    if (served === undefined) this.#pools.set(definition.name, this.#served(definition));
+    else served.definition = definition;
+    this.#compile(definition.name);
+    if (served === undefined || isReportDue) this.#changed();
+  }
+
+  /** `isGone`: guests are told that its router is none any more. One that is paused is silent. */
+  deletePool(name: string, isGone: boolean): void {
+    const old = this.network.pool(name);
+    if (!this.#pools.delete(name)) return;
+    this.network.deletePool(name);
+    if (isGone && old !== undefined) this.#sendIcmp(finalAdvertisement(old));
+    this.#changed();
+  }
+
+  changeBindings(deleted: readonly BindingRecordV6[], set: readonly BindingRecordV6[]): void {
+    const { bindings } = this.network;
+    for (const { definition } of deleted) bindings.delete(keyOf(bytesOfAddress(definition.address)));
+    for (const { definition } of set) bindings.set(compileBindingV6(definition));
+  }
+
+  setQuarantine(address: V6Address, untilMs: number | undefined): void {
+    const key = keyOf(bytesOfAddress(address));
+    if (untilMs === undefined) this.network.quarantine.delete(key);
+    else this.network.quarantine.add(key, untilMs);
+  }
+
+  /** Undefined: the interface is down, or away. */
+  linked(mac: Mac | undefined): void {
+    const isBack = this.#mac === undefined;
+    this.#mac = mac === undefined ? undefined : macToBytes(mac);
+    for (const [name, served] of this.#pools) {
+      if (isBack) served.sender = new RaSender(this.#options.random);
+      this.#compile(name);
+    }
+    this.#changed();
+  }
+
+  /** This agent answers at the server address that the pool names, from now on. */
+  announce(name: string): void {
+    const pool = this.network.pool(name);
+    if (pool === undefined || this.#mac === undefined) return;
+    for (const packet of announceAddresses(pool, this.#mac)) this.#sendIcmp(packet);
+  }
+
+  take({ bytes, isChecksumGiven }: ReceivedFrame): void {
+    if (!this.isServing || this.#mac === undefined) return;
+    const frame = decodeFrameV6(bytes, { acceptPartialChecksum: isChecksumGiven });
+    if (frame.kind === "datagram") this.#takeDatagram(frame);
+    else if (frame.kind === "icmp") this.#takeIcmp(frame, this.#mac);
+    else if (frame.code.startsWith("bad-udp")) {
+      this.network.tally().count(undefined, { ...silenceV6("malformed"), fault: frame });
+    }
+  }
+
+  /** Advertisements and listener reports, when they are due, until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      this.#wake = new AbortController();
+      const dueMs = this.#turn(clock.monotonicMs());
+      await sleep(clock, dueMs - clock.monotonicMs(), AbortSignal.any([signal, this.#wake.signal]));
+    }
+  }
+
+  #turn(nowMs: number): number {
+    if (this.#mac === undefined || !this.isServing) return nowMs + idleMs;
+    if (nowMs >= this.#reportMs) this.#report(nowMs, this.#mac);
+    let dueMs = this.#reportMs;
+    for (const [name, served] of this.#pools) {
+      const pool = this.network.pool(name);
+      if (pool === undefined) continue;
+      // One multicast, and one for each of those who wait: bounded by the sender.
+      for (let packet = due(served, pool, nowMs); packet !== undefined; packet = due(served, pool, nowMs)) {
+        this.#sendIcmp(packet);
+        served.advertised += 1;
+      }
+      dueMs = Math.min(dueMs, served.sender.nextMs);
+    }
+    return dueMs;
+  }
+
+  #report(nowMs: number, mac: Uint8Array): void {
+    const { send } = this.#options;
+    this.#reportMs = nowMs + listenerReportEveryMs;
+    const groups = new Map([...this.network.pools()].flatMap(groupsOf).map((group) => [keyOf(group), group]));
+    if (groups.size > 0) send(listenerReport([...groups.values()].slice(0, groupsMax), linkLocalOf(mac), mac));
+  }
+
+  #served(definition: PoolDefinitionV6): Served {
+    return { definition, sender: new RaSender(this.#options.random), advertised: 0 };
+  }
+
+  /** With the link-local address of the interface. What is advertised in another way goes out soon, and three times. */
+  #compile(name: string): void {
+    if (this.#mac === undefined) return;
+    const served = this.#pools.get(name)!;
+    const before = this.network.pool(name);
+    const pool = compilePoolV6({ ...served.definition, linkLocal: addressFrom(linkLocalOf(this.#mac)) });
+    this.network.setPool(pool);
+    const [old, now] = [before?.advertisement, pool.advertisement];
+    if (old === undefined || (now && isSame(old.message, now.message) && isSame(old.source, now.source))) return;
+    // Another source than before takes the old one's word back.
+    if (now === undefined || !isSame(old.source, now.source)) this.#sendIcmp(finalAdvertisement(before!));
+    served.sender = new RaSender(this.#options.random);
+    this.#wake.abort();
+  }
+
+  #takeDatagram({ source, destination, destinationPort, ethernet, payload }: DatagramFrame): void {
+    if (destinationPort !== portV6.server || !this.#isOurs(destination)) return;
+    const { clock, take, send } = this.#options;
+    const arrival = {
+      network: this.network,
+      acceptRelays: false,
+      sourceAddress: source,
+      destinationAddress: destination,
+      sourceMac: ethernet.source,
+    };
+    const outcome = this.#server.handle(payload, arrival, clock.wallMs());
+    for (const effect of outcome.effects) take(effect);
+    const encoded = outcome.kind === "reply" ? this.#replies.frame(outcome, this.#mac!, undefined) : undefined;
+    if (encoded !== undefined) send(encoded.bytes.slice());
+  }
+
+  #isOurs(destination: Uint8Array): boolean {
+    if (isSame(destination, multicast.dhcpAgents)) return true;
+    for (const { serverAddress, linkLocal } of this.network.pools()) {
+      if (isSame(destination, serverAddress) || isSame(destination, linkLocal)) return true;
+    }
+    return false;
+  }
+
+  #takeIcmp(frame: IcmpFrame, mac: Uint8Array): void {
+    const question = decodeSolicitation(frame);
+    if (question.kind === "router-solicitation") {
+      const nowMs = this.#options.clock.monotonicMs();
+      for (const { sender } of this.#pools.values()) sender.solicited(question, nowMs);
+      this.#wake.abort();
+    }
+    if (question.kind !== "neighbor-solicitation") return;
+    for (const pool of this.network.pools()) {
+      const answer = answerNeighbor(pool, question, mac);
+      if (answer === undefined) continue;
+      const isOwn = isSame(answer.source, pool.linkLocal);
+      if (isOwn || this.#options.isHolder(pool.name)) return this.#sendIcmp(answer);
+    }
+  }
+
+  #sendIcmp(packet: IcmpPacket | undefined): void {
+    if (packet === undefined || this.#mac === undefined) return;
+    this.#options.send(this.#icmp.frame(packet, this.#mac, undefined).slice());
+  }
+
+  #changed(): void {
+    this.#reportMs = -Infinity;
+    this.#wake.abort();
+  }
+}
+
+function due({ sender }: Served, pool: PoolV6, nowMs: number): IcmpPacket | undefined {
+  return sender.nextMs <= nowMs ? sender.advertisement(pool, nowMs) : undefined;
+}
+
+/** Woken by any change. */
+const idleMs = 3_600_000;
+/** 60 x 20 bytes: a report within 1,280 bytes. Two groups for all, and one for each server address. */
+const groupsMax = 60;
