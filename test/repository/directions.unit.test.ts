@@ -14,7 +14,9 @@ describe("the table of directions", () => {
   it("has no cycle", () => {
     const depth = (name: string, path: readonly string[]): number => {
       if (path.includes(name)) throw new Error(`cycle: ${[...path, name].join(" -> ")}`);
-      return 1 + Math.max(0, ...folders[name]!.imports.map((each) => depth(each, [...path, name])));
+      // `vmnet/rules` is a part of src/vmnet, and counts as all of it.
+      const imported = folders[name]!.imports.map((each) => each.split("/", 1)[0]!);
+      return 1 + Math.max(0, ...imported.map((each) => depth(each, [...path, name])));
     };
     for (const name of Object.keys(folders)) expect(depth(name, [])).toBeLessThan(9);
   });
