@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport/transport.ts";
 import type { Server } from "../node/fixture.ts";
+import type { Change } from "./checker-record.ts";
 import { prepare } from "./random-fixture.ts";
 import { run, type RunOptions, users, type Verdict } from "./random-run.ts";
 import { Schedule } from "./random-schedule.ts";
@@ -127,10 +128,30 @@ function tell(seed: number, { done, refusals, steps, changes, faults }: Verdict)
   process.stdout.write(`seed ${seed}: ${steps} steps, ${changes.length} changes: ${counted(done).join(", ")}\n`);
   if (process.env["HOLDFAST_CLAIMS_SEED"] !== undefined)
     process.stdout.write(`refused:\n  ${counted(refusals).join("\n  ")}\n`);
+  if (faults.length === 0) return;
+  const lines = changes.map((change) => ({ change, text: JSON.stringify(change.object) }));
   const file = process.env["HOLDFAST_CLAIMS_STORY"];
-  if (file === undefined || faults.length === 0) return;
-  const lines = changes.map(
-    ({ version, type, kind, object }) => `${version} ${type} ${kind} ${JSON.stringify(object)}`,
-  );
-  writeFileSync(file, [...faults, ...lines].join("\n"));
+  if (file !== undefined)
+    writeFileSync(file, [...faults, ...lines.map(({ change, text }) => `${heading(change)} ${text}`)].join("\n"));
+  process.stdout.write(`${faults[0]!}\n`);
+  for (const { change, text } of lines.filter(({ text: each }) => isAbout(faults[0]!, each)).slice(-storyLines))
+    process.stdout.write(`  ${heading(change)} ${withoutNoise(text)}\n`);
+}
+
+/** A run on waits does not come again: what is printed of a failed one is all that there will be. */
+const storyLines = 60;
+
+function heading({ version, type, kind }: Change): string {
+  return `${version} ${type} ${kind}`;
+}
+
+/** Whether an object names an address or a UID of the fault. */
+function isAbout(fault: string, object: string): boolean {
+  const words =
+    fault.match(/\d+\.\d+\.\d+\.\d+|[0-9a-f]{4}:[0-9a-f:]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? [];
+  return words.some((word) => object.includes(word));
+}
+
+function withoutNoise(object: string): string {
+  return JSON.stringify(JSON.parse(object), (key, value: unknown) => (key === "managedFields" ? undefined : value));
 }
