@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 
 import type { Cached } from "../../src/ovn/plan/view.ts";
-import { parentOf, type TableName, tableNames, tables } from "../../src/ovn/rows/tables.ts";
+import { parentOf, type TableName, tableNames } from "../../src/ovn/rows/tables.ts";
 import type { AnyRow, Followed } from "../../src/ovsdb/cache/followed.ts";
 import { type Rows, TableCache } from "../../src/ovsdb/cache/table-cache.ts";
 import type { ColumnShape } from "../../src/ovsdb/notation/shape.ts";
