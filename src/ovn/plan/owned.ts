@@ -1,0 +1,66 @@
+// The rows that a scope is about: those go that are not wanted. Ours and OVN-Kubernetes' of the same VMs alike.
+import type { Desired } from "../desired.ts";
+import { clusterRouter, gatewayRouter } from "../names.ts";
+import { printVm, vmOf } from "../rows/marks.ts";
+import { parentOf, type TableName, tableNames } from "../rows/tables.ts";
+import type { VmPlacement } from "../vm/placement.ts";
+import type { Existing, View } from "./view.ts";
+
+const ofVms = ["Logical_Switch_Port", "Logical_Router_Static_Route", "Logical_Router_Policy", "DHCP_Options"] as const;
+
+export function ownedBy(view: View, { scope, vms }: Desired): Existing[] {
+  const topology = scope.topology ? tableNames.flatMap((table) => view.by(table, "part", "topology")) : [];
+  const marked = ofVms.flatMap((table) => markedRows(view, table, scope.vms)).filter(isOnDefaultNetwork);
+  const placements = new Map(vms.map((vm) => [printVm(vm), vm]));
+  return [...topology, ...marked, ...unmarkedRows(view, marked, placements)];
+}
+
+function markedRows(view: View, table: TableName, of: Desired["scope"]["vms"]): readonly Existing[] {
+  if (of !== "all") return of.flatMap((vm) => view.by(table, "vm", printVm(vm)));
+  return view.list(table).filter((row) => vmOfRow(row) !== undefined);
+}
+
+/** Routes and policies of other networks are on routers of their own. */
+function isOnDefaultNetwork({ table, parents }: Existing): boolean {
+  return parentOf(table)?.table !== "Logical_Router" || parents.some(({ row }) => row["name"] === clusterRouter);
+}
+
+/**
+ * Rows without any mark are a VM's by its address: ports that OVN-Kubernetes made for its pods, the source address of
+ * its traffic on gateways where it has been, and neighbour entries.
+ */
+function unmarkedRows(view: View, marked: readonly Existing[], vms: ReadonlyMap<string, VmPlacement>): Existing[] {
+  /** Address -> the VM, by where it is and by the rows that it has. */
+  const addresses = new Map<string, string>();
+  for (const row of marked) for (const ip of addressesOf(row)) addresses.set(ip, vmOfRow(row)!);
+  for (const [vm, { addresses: own }] of vms) for (const { address } of own) addresses.set(address.toString(), vm);
+  return [...addresses].flatMap(([ip, vm]) => [
+    ...view.by("Logical_Switch_Port", "ip", ip).filter((port) => isPodOf(port, vm)),
+    ...view.by("NAT", "ip", ip).filter((nat) => isStale(nat, vms.get(vm)?.activeNode)),
+    ...view.by("Static_MAC_Binding", "ip", ip).filter(({ row }) => String(row["logical_port"]).startsWith("rtos-")),
+  ]);
+}
+
+function vmOfRow({ row }: Existing): string | undefined {
+  return vmOf(row["external_ids"] as ReadonlyMap<string, string>);
+}
+
+function addressesOf({ table, row }: Existing): readonly string[] {
+  if (table === "Logical_Router_Static_Route") return [String(row["ip_prefix"])];
+  if (table === "Logical_Router_Policy") return [String(row["match"]).replace(/^ip[46]\.src == /, "")];
+  if (table !== "Logical_Switch_Port") return [];
+  return [...(row["port_security"] as ReadonlySet<string>)].flatMap((each) => each.split(" ").slice(1));
+}
+
+/** A pod of its namespace, and no other VM's: of a port that has the VM's address nobody else is meant. */
+function isPodOf(port: Existing, vm: string): boolean {
+  const ids = port.row["external_ids"] as ReadonlyMap<string, string>;
+  return vm.startsWith(`${ids.get("namespace")}/`) && (vmOf(ids) ?? vm) === vm;
+}
+
+/** OVN-Kubernetes writes one on each gateway that a VM comes to, without a mark. An egress IP's has one. */
+function isStale({ row, parents }: Existing, activeNode: string | undefined): boolean {
+  const isHere = activeNode !== undefined && parents.some((each) => each.row["name"] === gatewayRouter(activeNode));
+  const isBare = (row["external_ids"] as ReadonlyMap<string, string>).size === 0 && row["logical_port"] === undefined;
+  return row["type"] === "snat" && isBare && !isHere;
+}

@@ -1,0 +1,72 @@
+// A row as it is to be, as a value: its columns, what it is recognised by, the row that holds it, and what it refers to.
+import { createHash } from "node:crypto";
+
+import type { NewRow } from "../../ovsdb/notation/shape.ts";
+import type { Uuid } from "../../ovsdb/notation/uuid.ts";
+import { ovnNorthbound } from "../../ovsdb/schema/ovn-northbound.ts";
+import { type KeyedRow, keyOf, looseKeyOf } from "./identity.ts";
+import { parentOf, type TableName } from "./tables.ts";
+
+export type Northbound = typeof ovnNorthbound;
+type Tables = Northbound["tables"];
+
+/** A row of the same plan or of the database, by its key. */
+export interface RowRef {
+  readonly table: TableName;
+  readonly key: string;
+}
+
+interface WantedIn<T extends TableName> extends RowRef {
+  readonly table: T;
+  /** By its own columns: what rows of the database are found by. */
+  readonly looseKey: string;
+  /**
+   * Maps of marks (external_ids, other_config) say only what they must have; everything else is exactly so, and what
+   * is not here is left alone.
+   */
+  readonly row: NewRow<Tables[T]>;
+  /** The switch or router that has it. */
+  readonly parent: RowRef | undefined;
+  /** Column -> the one row that it refers to; undefined: none. */
+  readonly refs: Readonly<Record<string, RowRef | undefined>>;
+}
+
+export type Wanted = { [T in TableName]: WantedIn<T> }[TableName];
+
+interface Place {
+  /** The name of the switch or router that holds it; of a root there is none. */
+  readonly within?: string;
+  readonly refs?: WantedIn<TableName>["refs"];
+}
+
+export function wanted<T extends TableName>(
+  table: T,
+  row: NewRow<Tables[T]>,
+  { within, refs = {} }: Place = {},
+): Wanted {
+  const above = parentOf(table);
+  const parent = above === undefined ? undefined : { table: above.table, key: within! };
+  // Rows are read and written in different types; keys are made of what both have alike, and of marks.
+  const keyed = { ...row, ...mapsOf(row) } as unknown as KeyedRow;
+  return { table, key: keyOf(table, keyed, within), looseKey: looseKeyOf(table, keyed), row, parent, refs } as Wanted;
+}
+
+/** Its maps, as they are read. */
+function mapsOf(row: object): Record<string, ReadonlyMap<string, string>> {
+  const maps = Object.entries(row).filter(([, value]) => typeof value === "object" && value !== null);
+  const plain = maps.filter(([, value]) => !Array.isArray(value) && !(value instanceof Set) && !(value instanceof Map));
+  return Object.fromEntries(
+    plain.map(([column, value]) => [column, new Map(Object.entries(value as object))]),
+  ) as Record<string, ReadonlyMap<string, string>>;
+}
+
+/**
+ * The uuid that a row is made with. The same key gives the same uuid: the database itself refuses to make the row a
+ * second time, however late a lost transaction is carried out.
+ */
+export function chosenUuid({ table, key }: RowRef): Uuid {
+  const hash = createHash("sha256").update(`holdfast ${table} ${key}`).digest("hex");
+  const variant = ((Number.parseInt(hash[16]!, 16) & 3) | 8).toString(16);
+  // RFC 9562 section 5.8: version 8, of one's own making.
+  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-${variant}${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
+}
