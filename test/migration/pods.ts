@@ -29,6 +29,7 @@ export function launcher(letter: string, node: string, more: Partial<Launcher> =
     sign: undefined,
     network,
     sinceMs: createdMs,
+    isRecorded: false,
     ...more,
   };
 }

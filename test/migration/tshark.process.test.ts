@@ -20,14 +20,14 @@ const say = (address: string, to?: typeof vm4) =>
   framesOf({ node: "n1", address: parseAddress(address), mac: proxyMac, to }, sender);
 
 const arp = {
-  "eth.src": `${sender}`,
+  "eth.src": sender,
   "arp.hw.type": "1",
   "arp.proto.type": "0x0800",
   "arp.src.hw_mac": proxyMac,
   "arp.isgratuitous": "1",
 };
 const advertised = {
-  "eth.src": `${sender}`,
+  "eth.src": sender,
   "ipv6.hlim": "255",
   "icmpv6.type": "136",
   "icmpv6.nd.na.flag.r": "0",

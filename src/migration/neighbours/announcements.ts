@@ -1,9 +1,9 @@
-// Who has to be told which MAC when a VM has moved, so that no neighbour sends to where it was. Pure: the frames are made
-// in frames.ts, and sent by the node's daemon.
+// Who has to be told which MAC when a VM has moved, so that no neighbour sends to where it was. Pure: the frames are
+// made in frames.ts, and sent by the node's daemon.
 //
-// Neighbours are the pods and VMs whose addresses are of one subnet with the VM's: they know each other by MAC. Where two
-// of them are on one node's switch, the MAC is the other's own; where they are not, it is the proxy's, which the router
-// port of every switch answers with. From that follows all that is said after a move, the return home too:
+// Neighbours are the pods and VMs whose addresses are of one subnet with the VM's: they know each other by MAC. Where
+// two of them are on one node's switch, the MAC is the other's own; where they are not, it is the proxy's, which the
+// router port of every switch answers with. From that follows all that is said after a move, the return home too:
 //   on the VM's node    to the VM: each neighbour's address, with the MAC that is right from here
 //                       to all: the VM's own addresses with its own MAC, where a neighbour is on that switch
 //   on other nodes      to all: the VM's addresses are behind the proxy; on its home node always, elsewhere where a
@@ -40,7 +40,7 @@ export interface Move {
   readonly to: VmPlacement;
 }
 
-/** Nothing where the VM has not moved: it starts, or the same pod goes on. `neighbours`: in any order, of any subnet. */
+/** Nothing where the VM has not moved: it starts, or the same pod goes on. `neighbours`: of any subnet, in any order. */
 export function announcementsOf({ from, to }: Move, neighbours: Iterable<Neighbour>): readonly Announcement[] {
   const { activeNode } = to;
   if (activeNode === undefined || from === undefined || from === activeNode) return [];

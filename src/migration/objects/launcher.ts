@@ -30,6 +30,21 @@ export const guestSeenAnnotation = "holdfast.io/guest-seen";
 /** Ours, on a target: since when its VM has the address. The pod that had it first goes after some migrations. */
 export const addressSinceAnnotation = "holdfast.io/address-since";
 
+/** Ours: what is on record of the migration whose target the pod is. */
+export const receiptAnnotation = "holdfast.io/migration-receipt";
+
+/** All that is read of a pod's labels and annotations. */
+export const readLabels = [launcherLabelName, createdByLabelName, nodeNameLabel, migrationLabel, nameLabel] as const;
+export const readAnnotations = [
+  ...readyAnnotations,
+  migratableAnnotation,
+  domainAnnotationName,
+  guestSeenAnnotation,
+  addressSinceAnnotation,
+  receiptAnnotation,
+  podNetworksAnnotation,
+] as const;
+
 /** What was seen: QEMU's announcement when a guest goes on elsewhere, or any frame of the guest's. */
 export type SignKind = "rarp" | "frame";
 
@@ -64,6 +79,8 @@ export interface Launcher {
   readonly network: FoundNetwork | undefined;
   /** Since when the VM has the address, as far as this pod says it. */
   readonly sinceMs: number;
+  /** The migration that it was the target of is over, and on record. */
+  readonly isRecorded: boolean;
 }
 
 /** Undefined: none, or none whose address moves with a VM (no annotation, the host's network). */
@@ -95,6 +112,7 @@ export function readLauncher({ metadata, spec, status }: DeepReadonly<Pod>): Lau
     sign: signOf(annotations[guestSeenAnnotation]),
     network: readPodNetwork(annotations[podNetworksAnnotation]),
     sinceMs: Math.min(createdMs, timeOf(annotations[addressSinceAnnotation]) ?? createdMs),
+    isRecorded: annotations[receiptAnnotation] !== undefined,
   };
 }
 
