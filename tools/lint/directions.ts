@@ -76,7 +76,10 @@ export const folders: Readonly<Record<string, Folder>> = {
     about: "the DHCP agent: follows the holds of its networks, answers on the wire, keeps the server's address",
     imports: [...features, "cluster", "log", "dhcp", "vmnet/rules"],
   },
-  migration: { about: "the live migration reconcilers", imports: [...features, "ovn"] },
+  migration: {
+    about: "live migration on OVN: where a VM is, its address on every pod of it, what neighbours are told, receipts",
+    imports: [...features, "cluster", "log", "ovn"],
+  },
   cli: {
     about: "the commands of ./holdfast",
     imports: [

@@ -1,0 +1,31 @@
+import type { ObjectKey } from "../../kube/meta.ts";
+import type { Prefix } from "../../net/prefix.ts";
+// The seams to whoever writes northbound databases, tells neighbours, and hands out addresses.
+import type { VmPlacement } from "../../ovn/vm/placement.ts";
+import type { Launcher } from "../objects/launcher.ts";
+import type { PodNetwork } from "../objects/pod-network.ts";
+
+/** What is to be in a zone of each of these VMs, whole; `gone`: nothing. VMs that are not named keep what they have. */
+export type Placements = ReadonlyMap<ObjectKey, VmPlacement | "gone">;
+
+export interface PlacementWriter {
+  /** Resolves when all of it is in the zone's northbound database: in one transaction, or in none. */
+  write(zone: string, placements: Placements, signal: AbortSignal): Promise<void>;
+  /** Removes what is there of VMs that are not among these; called before the first `write` to a zone. */
+  sweep(zone: string, known: ReadonlySet<ObjectKey>, signal: AbortSignal): Promise<void>;
+}
+
+/** Which northbound databases this process writes: one, one of each node, or that of its own node. */
+export interface Zones {
+  /** Undefined: not this process's. */
+  of(node: string): string | undefined;
+  all(): readonly string[];
+}
+
+/** Where the first pod of a VM's life gets its addresses from. */
+export interface AddressSource {
+  /** Undefined: somebody else gives it one, or there is none now. `subnets`: of the pod's node. */
+  take(pod: Launcher, subnets: readonly Prefix[], signal: AbortSignal): Promise<PodNetwork | undefined>;
+}
+
+export const oneZone = (name = "global"): Zones => ({ of: () => name, all: () => [name] });

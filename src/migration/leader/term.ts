@@ -1,0 +1,135 @@
+// One term of a writer of migrations: a queue of VMs and what wakes them. It begins with a look at every VM, so what the
+// last one left undone is finished; and with a sweep of each zone, so that nothing is left of VMs that are gone.
+import { stateReference } from "../../cluster/state.ts";
+import { sleep } from "../../kube/clock.ts";
+import { isApiError } from "../../kube/errors.ts";
+import { Controller } from "../../kube/queue/controller.ts";
+import { isLiving } from "../objects/launcher.ts";
+import type { MigrationCaches } from "./caches.ts";
+import { Machines } from "./machines.ts";
+import type { MigrationOptions } from "./options.ts";
+import { Ovnkube } from "./ovnkube.ts";
+import { Records } from "./records.ts";
+import { ZoneRows } from "./zone-rows.ts";
+
+/** They wait for the API server and for northbound databases. */
+const concurrency = 8;
+/** While OVN-Kubernetes has not been looked for: asked again after. */
+const unknownMs = 1000;
+/** A zone whose sweep has failed is tried again. */
+const sweepMs = 5000;
+
+export class MigrationTerm {
+  readonly machines: Machines;
+  readonly records: Records;
+  readonly rows: ZoneRows;
+  readonly #options: MigrationOptions;
+  readonly #caches: MigrationCaches;
+  readonly #ovnkube: Ovnkube;
+  readonly #controller: Controller;
+  #wasThere = false;
+
+  constructor(options: MigrationOptions, caches: MigrationCaches) {
+    const { client, clock, log, metrics, kubeMetrics, ovnkubeNamespaces: namespaces, lookEveryMs } = options;
+    this.#options = options;
+    this.#caches = caches;
+    const { writer, zones } = options;
+    this.rows = new ZoneRows({ writer, zones, known: () => this.#known() });
+    this.records = new Records(options, caches);
+    this.machines = new Machines(options, { caches, rows: this.rows, records: this.records });
+    this.#ovnkube = new Ovnkube({
+      client,
+      clock,
+      ...(namespaces !== undefined && { namespaces }),
+      ...(lookEveryMs !== undefined && { lookEveryMs }),
+      onError: (error) => log.warn("whether OVN-Kubernetes runs here could not be seen; it is tried again", { error }),
+      onChange: (found) => this.#ovnkubeChanged(found),
+    });
+    this.#controller = new Controller({
+      name: "migration",
+      concurrency,
+      clock,
+      reconcile: async (key, context) => {
+        if (!this.#ovnkube.isSeen) return { requeueAfterMs: unknownMs };
+        // Woken when it has gone.
+        return this.#ovnkube.mayWrite ? this.machines.reconcile(key, context.signal) : undefined;
+      },
+      onError: (error, key) => {
+        if (isApiError(error, "conflict", "not-found")) return log.debug("looked at again", { vm: key, error });
+        metrics?.failed();
+        log.warn("where a VM is could not be written; it is tried again", { vm: key, error });
+      },
+      ...(kubeMetrics && { observer: kubeMetrics.controller("migration") }),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await Promise.all([this.#caches.pods.synced(signal), this.#options.nodes.synced(signal)]);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+    if (signal.aborted) return;
+    this.#follow(signal);
+    await Promise.all([this.#ovnkube.run(signal), this.#controller.run(signal), this.#sweepAll(signal)]);
+  }
+
+  /** Somebody else has changed a northbound database, or it was lost and made anew. */
+  rewrite(zone?: string): void {
+    this.rows.forget(zone);
+    this.#wakeAll();
+  }
+
+  #follow(signal: AbortSignal): void {
+    const { pods } = this.#caches;
+    const ends = [
+      pods.handle((event) => {
+        const keys = new Set(this.#caches.touchedBy(event.object));
+        if (event.type === "update") for (const key of this.#caches.touchedBy(event.previous)) keys.add(key);
+        for (const key of keys) this.#controller.enqueue(key);
+      }),
+      this.#caches.onSubnets(() => this.#wakeAll()),
+    ];
+    signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
+  }
+
+  #wakeAll(): void {
+    for (const key of this.#caches.vms()) this.#controller.enqueueBehind(key);
+  }
+
+  async #sweepAll(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    do {
+      if (!this.#ovnkube.mayWrite) continue;
+      for (const zone of this.rows.unswept) {
+        await this.rows.sweep(zone, signal).catch((error: unknown) => {
+          if (!signal.aborted) log.warn("a zone could not be swept; it is tried again", { zone, error });
+        });
+      }
+    } while (await sleep(clock, sweepMs, signal));
+  }
+
+  #known(): ReadonlySet<string> {
+    const running = [...this.#caches.vms()].filter((key) => this.#caches.launchersOf(key).some(isLiving));
+    return new Set(running);
+  }
+
+  #ovnkubeChanged(found: readonly string[]): void {
+    const { log, events, metrics, systemNamespace, keepsRecords } = this.#options;
+    const isThere = found.length > 0;
+    metrics?.ovnkube(isThere);
+    // What it wrote meanwhile is not known.
+    this.rows.forget();
+    this.#wakeAll();
+    if (isThere === this.#wasThere) return;
+    this.#wasThere = isThere;
+    const words = isThere
+      ? `OVN-Kubernetes runs in this cluster (${found.join(" ")}): no row of a migration is written beside it. Remove it, and Holdfast takes over.`
+      : "OVN-Kubernetes does not run in this cluster any more: migrations are Holdfast's now.";
+    log.warn(words);
+    if (keepsRecords === false) return;
+    const about = stateReference(systemNamespace);
+    if (isThere) events?.record(about, "Warning", "OvnkubeBeside", words);
+    else events?.record(about, "Normal", "OvnkubeGone", words);
+  }
+}
