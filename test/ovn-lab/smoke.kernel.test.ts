@@ -67,13 +67,7 @@ test("it moves to another node: same address, same gateway, no connection lost",
   await topology.vmPort("vm1", "vm1-target", "node2", address);
   const moved = await migrate(guest, lab.node("node2"), {
     port: "vm1-target",
-    at: {
-      resumed: () => topology.routeTo(address, "node2"),
-      completed: async () => {
-        await topology.removePort("node1", "vm1-source");
-        await topology.announce(guest, address);
-      },
-    },
+    at: { resumed: () => topology.moved(guest, address, { node: "node1", port: "vm1-source" }) },
   });
   expect(guest.seat.node.name).toBe("node2");
   expect(moved.atMs.resumed).toBeGreaterThanOrEqual(moved.atMs.stopped);

@@ -1,6 +1,7 @@
 // A northbound database written by hand, for the lab's own tests: one router, a switch and a gateway router per node,
 // pods, and VMs that move with a /32 route. What Holdfast itself writes is src/ovn's; nothing here is a model for it.
 import { follow } from "../../../src/ovsdb/cache/followed.ts";
+import type { Uuid } from "../../../src/ovsdb/notation/uuid.ts";
 import { named, type Operation, Operations } from "../../../src/ovsdb/operations/operation.ts";
 import { ovnNorthbound } from "../../../src/ovsdb/schema/ovn-northbound.ts";
 import { run } from "../command.ts";
@@ -90,33 +91,33 @@ export class HandTopology implements AsyncDisposable {
     const { ovsdb } = this.#client;
     const where = [["external_ids", "includes", { vm }]] as const;
     const [found] = await ovsdb.transact([nb.select("DHCP_Options", where, [])]);
-    const uuid = (found?.rows?.[0] as { _uuid: [string, string] })._uuid[1] as never;
-    await ovsdb.transact([nb.update("Logical_Switch_Port", [["name", "==", port]], { dhcpv4_options: uuid })]);
+    const [dhcpv4_options] = uuidsOf(found?.rows);
+    await ovsdb.transact([nb.update("Logical_Switch_Port", [["name", "==", port]], { dhcpv4_options })]);
   }
 
-  async removePort(node: string, port: string): Promise<void> {
+  /**
+   * The guest runs on its seat's node from now on, and its earlier port is no more. Its own subnet's node needs no
+   * route. Then the neighbours are told.
+   */
+  async moved(guest: OvnGuest, address: string, from: { node: string; port: string }): Promise<void> {
     const { ovsdb } = this.#client;
-    const [found] = await ovsdb.transact([nb.select("Logical_Switch_Port", [["name", "==", port]], [])]);
-    const uuid = (found?.rows?.[0] as { _uuid: [string, string] })._uuid[1] as never;
-    await ovsdb.transact([nb.mutate("Logical_Switch", [["name", "==", node]], [["ports", "delete", [uuid]]])]);
-  }
-
-  /** The address is behind this node from now on: its own subnet's node needs no route. */
-  async routeTo(address: string, node: string): Promise<void> {
-    const owner = this.lab.nodes.find((each) => this.addressOn(each.name, 1) === `${address.replace(/\d+$/, "1")}`)!;
-    await this.#client.ovsdb.transact([
+    const [found] = await ovsdb.transact([nb.select("Logical_Switch_Port", [["name", "==", from.port]], [])]);
+    const here = guest.seat.node.name;
+    await ovsdb.transact([
       ...(await this.#unroute(address)),
-      ...(owner.name === node ? [] : this.#routeRows(address, node)),
+      ...(this.#isHome(here, address) ? [] : this.#routeRows(address, here)),
+      nb.mutate("Logical_Switch", [["name", "==", from.node]], [["ports", "delete", uuidsOf(found?.rows)]]),
     ]);
+    await this.#announce(guest, address);
   }
 
   /**
    * The neighbours of a VM that has moved away or came back, told by gratuitous ARP: the pods of its subnet learn where
    * it is, and it learns where they are. Put straight on each port: no daemon of ours is here to send them.
    */
-  async announce(guest: OvnGuest, address: string): Promise<void> {
+  async #announce(guest: OvnGuest, address: string): Promise<void> {
     const owner = address.replace(/\d+$/, "");
-    const isHome = this.addressOn(guest.seat.node.name, 0).startsWith(owner);
+    const isHome = this.#isHome(guest.seat.node.name, address);
     const told = this.#pods.filter(({ plan }) => plan.addresses[0]!.startsWith(owner));
     await Promise.all(
       told.flatMap((pod) => {
@@ -172,6 +173,10 @@ export class HandTopology implements AsyncDisposable {
     await this.#client.close();
   }
 
+  #isHome(node: string, address: string): boolean {
+    return this.addressOn(node, 0) === address.replace(/\d+$/, "0");
+  }
+
   #indexOf(node: string): number {
     return this.lab.nodes.findIndex((each) => each.name === node) + 1;
   }
@@ -198,11 +203,10 @@ export class HandTopology implements AsyncDisposable {
       nb.select("Logical_Router_Static_Route", where, []),
       nb.select("Logical_Router_Policy", where, []),
     ]);
-    const uuids = (rows: readonly unknown[] = []) => rows.map((row) => (row as { _uuid: [string, never] })._uuid[1]);
     const isRouter = [["name", "==", router]] as const;
     return [
-      nb.mutate("Logical_Router", isRouter, [["static_routes", "delete", uuids(routes?.rows)]]),
-      nb.mutate("Logical_Router", isRouter, [["policies", "delete", uuids(policies?.rows)]]),
+      nb.mutate("Logical_Router", isRouter, [["static_routes", "delete", uuidsOf(routes?.rows)]]),
+      nb.mutate("Logical_Router", isRouter, [["policies", "delete", uuidsOf(policies?.rows)]]),
     ];
   }
 
@@ -240,6 +244,8 @@ function nodeRows(node: string, index: number, lab: OvnLab): Operation[] {
     ...route(router, `${subnet}.0/24`, join, "src-ip"),
   ];
 }
+
+const uuidsOf = (rows: readonly unknown[] = []) => rows.map((row) => (row as { _uuid: [string, Uuid] })._uuid[1]);
 
 let rows = 0;
 /** A name for a row within its transaction. */

@@ -8,7 +8,7 @@ import type { OvnNode } from "./node.ts";
 
 /**
  * prepared: the target waits, and its port is installed; stopped: the source stands still; resumed: the guest runs on
- * the target; completed: QEMU has said so, and the source and its port are gone.
+ * the target, which is its seat from here on; completed: QEMU has said so, and the source and its port are gone.
  */
 export const moments = ["prepared", "stopped", "resumed", "completed"] as const;
 export type Moment = (typeof moments)[number];
@@ -68,7 +68,12 @@ export async function migrate(guest: OvnGuest, node: OvnNode, wishes: MigrationW
       await from.execute("migrate-start-postcopy");
     }
     const resumed = to.event("RESUME", undefined, signal);
-    acted.push(resumed.then(() => tell("resumed")));
+    acted.push(
+      resumed.then(async () => {
+        guest.seat = target;
+        await tell("resumed");
+      }),
+    );
     const ended = Promise.race([
       from.event("MIGRATION", "completed", signal),
       from.event("MIGRATION", "failed", signal).then(async () => {
@@ -79,7 +84,6 @@ export async function migrate(guest: OvnGuest, node: OvnNode, wishes: MigrationW
     const completed = await ended;
     const facts = (await from.execute("query-migrate")) as Record<"downtime" | "total-time", number>;
     await Promise.all(acted);
-    guest.seat = target;
     await leave(source);
     await tell("completed");
     const stillMs = (await resumed).atMs - (await stopped).atMs;
