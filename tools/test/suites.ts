@@ -1,6 +1,7 @@
 // Every suite that `npm test` runs, and what it needs of the machine. A file's name says its suite: NAME.SUITE.test.ts
 // below test/, with .full before .test.ts where only `npm run test:full` runs it, plain NAME.test.ts beside its source.
-import { guestDebianPackages, guestUnpackedPackages } from "../../test/lab/guest/requirements.ts";
+import { guestUnpackedPackages } from "../../test/lab/guest/requirements.ts";
+import { ovnDebianPackages } from "../../test/lab/ovn/requirements.ts";
 import { labDebianPackages } from "../../test/lab/requirements.ts";
 import type { ProgramName } from "../kube/programs.ts";
 
@@ -90,8 +91,8 @@ export const suites: readonly Suite[] = [
   {
     name: "kernel",
     about:
-      "namespaces, packet sockets and probes on a real Ethernet of bridges and macvlans; Debian's DHCP clients, QEMU guests",
-    debian: [...guestDebianPackages, ...clientDebianPackages, "iproute2", "tshark", "util-linux"],
+      "namespaces, packet sockets and probes on a real Ethernet of bridges and macvlans; Debian's DHCP clients, QEMU guests, OVN",
+    debian: [...ovnDebianPackages, ...clientDebianPackages, "iproute2", "tshark", "util-linux"],
     unpacked: guestUnpackedPackages,
     root: true,
     at: "late",

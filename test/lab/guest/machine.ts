@@ -5,6 +5,10 @@ export interface Nic {
   /** There already, in the namespace that QEMU runs in. */
   readonly tap: string;
   readonly mac: string;
+  /** Told to the guest. 1500 where it is not said. */
+  readonly mtu?: number;
+  /** The guest sends whole checksums, as a wire that takes no others needs them (Open vSwitch's userspace). */
+  readonly wholeChecksums?: true;
 }
 
 /** Open files that QEMU has from whoever starts it. */
@@ -18,7 +22,8 @@ const machines = {
   arm64: { program: "qemu-system-aarch64", machine: "virt", cpu: "cortex-a57", console: "ttyAMA0" },
 } as const;
 
-export function machineCommand(kernel: string, image: string, nics: readonly Nic[]): string[] {
+/** `waits`: for another's memory, by the monitor's `migrate-incoming`; nothing boots. */
+export function machineCommand(kernel: string, image: string, nics: readonly Nic[], waits = false): string[] {
   const { program, machine, cpu, console } = machines[process.arch === "arm64" ? "arm64" : "x64"];
   const words = [
     `${program} -nodefaults -no-user-config -display none -machine ${machine},accel=tcg -cpu ${cpu} -m ${memoryMiB}`,
@@ -34,12 +39,13 @@ export function machineCommand(kernel: string, image: string, nics: readonly Nic
     image,
     "-append",
     parameters,
-    ...nics.flatMap(({ tap, mac }, index) => [
+    ...nics.flatMap(({ tap, mac, mtu, wholeChecksums = false }, index) => [
       // With the header of virtio, in which a guest says that a checksum is only begun: as libvirt sets it up.
       "-netdev",
-      `tap,id=nic${index},ifname=${tap},script=no,downscript=no,vhost=off,vnet_hdr=on`,
+      `tap,id=nic${index},ifname=${tap},script=no,downscript=no,vhost=off,vnet_hdr=${wholeChecksums ? "off" : "on"}`,
       "-device",
-      `virtio-net-pci,netdev=nic${index},mac=${mac},csum=on,guest_csum=on,romfile=`,
+      `virtio-net-pci,netdev=nic${index},mac=${mac},csum=on,guest_csum=on,romfile=${mtu ? `,host_mtu=${mtu}` : ""}`,
     ]),
+    ...(waits ? ["-incoming", "defer"] : []),
   ];
 }

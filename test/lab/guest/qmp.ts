@@ -1,7 +1,7 @@
 // QEMU's monitor (QMP, docs/interop/qmp-spec): commands and their answers.
 //
 // Promised: an answer belongs to its command, and a command that QEMU refuses, or does not live to answer, throws.
-// Not promised: events. They are passed over; what is to happen is asked for (`query-status`).
+// Events are kept from the first one on, so that none is missed between a command and the wait for what it causes.
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
 
@@ -10,6 +10,23 @@ interface Answer {
   readonly return?: unknown;
   readonly error?: { readonly class: string; readonly desc: string };
 }
+
+export interface QmpEvent {
+  readonly event: string;
+  /** QEMU's own clock, since 1970. */
+  readonly atMs: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What a line may be beside an answer; the greeting has neither. */
+interface Told {
+  readonly event?: string;
+  readonly timestamp?: { readonly seconds: number; readonly microseconds: number };
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** A migration tells some twenty. */
+const eventLimit = 10_000;
 
 class QmpError extends Error {
   override readonly name = "QmpError";
@@ -26,13 +43,15 @@ export class Qmp {
   readonly #stream: Duplex;
   /** Key: the command's number. */
   readonly #waiting = new Map<number, (answer: Answer) => void>();
+  readonly #events: QmpEvent[] = [];
+  readonly #lookers = new Set<() => void>();
   #commands = 0;
   #isEnded = false;
 
   constructor(stream: Duplex) {
     this.#stream = stream;
     stream.on("error", () => {}); // its end says it, too
-    createInterface({ input: stream }).on("line", (line) => this.#hear(JSON.parse(line) as Answer));
+    createInterface({ input: stream }).on("line", (line) => this.#hear(JSON.parse(line) as Answer & Told));
     stream.once("close", () => this.#end());
   }
 
@@ -48,7 +67,36 @@ export class Qmp {
     return answer.return;
   }
 
-  #hear(answer: Answer): void {
+  get events(): readonly QmpEvent[] {
+    return this.#events;
+  }
+
+  /** The first of this name and with this status, since QEMU began. */
+  async event(name: string, status?: string, signal?: AbortSignal): Promise<QmpEvent> {
+    const { promise, resolve, reject } = Promise.withResolvers<QmpEvent>();
+    const look = () => {
+      const found = this.#events.find(
+        (each) => each.event === name && (status ?? each.data["status"]) === each.data["status"],
+      );
+      if (found !== undefined) resolve(found);
+      else if (this.#isEnded) reject(new QmpError(`wait for ${name}`, "Ended", "QEMU has ended"));
+      else if (signal?.aborted) reject(signal.reason);
+    };
+    this.#lookers.add(look);
+    signal?.addEventListener("abort", look);
+    look();
+    return await promise.finally(() => {
+      this.#lookers.delete(look);
+      signal?.removeEventListener("abort", look);
+    });
+  }
+
+  #hear(answer: Answer & Told): void {
+    const { event, timestamp, data = {} } = answer;
+    if (event !== undefined && timestamp !== undefined && this.#events.length < eventLimit) {
+      this.#events.push({ event, atMs: timestamp.seconds * 1000 + timestamp.microseconds / 1000, data });
+      for (const look of this.#lookers) look();
+    }
     if (answer.id === undefined) return; // a greeting or an event
     this.#waiting.get(answer.id)?.(answer);
     this.#waiting.delete(answer.id);
@@ -58,6 +106,7 @@ export class Qmp {
     this.#isEnded = true;
     for (const resolve of this.#waiting.values()) resolve(ended);
     this.#waiting.clear();
+    for (const look of this.#lookers) look();
   }
 }
 

@@ -1,0 +1,160 @@
+// A virtual machine on br-int, as KubeVirt's bridge binding leaves it: a QEMU guest on a tap, that gets its address by
+// DHCP from OVN, answers pings, and echoes on TCP port 7. It moves to another node (migration.ts) and stays this object.
+import { Guest } from "../guest/guest.ts";
+import { until } from "../wait.ts";
+import type { OvnNode } from "./node.ts";
+import { podMtu } from "./wiring.ts";
+
+export interface GuestWishes {
+  readonly name: string;
+  /** The logical port that it is. */
+  readonly port: string;
+  readonly mac: string;
+}
+
+interface GuestPlan extends GuestWishes {
+  /** Where its image is written. */
+  readonly folder: string;
+}
+
+/** Where it runs: QEMU, and the tap that is its port on the node's switch. */
+export interface Seat {
+  readonly node: OvnNode;
+  readonly machine: Guest;
+  readonly tap: string;
+}
+
+export const echoPort = 7;
+
+/** What udhcpc was told, by its names for it: `ip`, `mask`, `router`, `serverid`, `lease`, `hostname`, `mtu`, `dns`. */
+export type Lease = ReadonlyMap<string, string>;
+
+const boot = `#!/bin/sh
+ip link set eth0 up
+nc -ll -p ${echoPort} -e /bin/cat &
+exec udhcpc -i eth0 -f -s /lease.sh -t 60 -T 1 -A 1
+`;
+const leaseScript = `#!/bin/sh
+case "$1" in
+deconfig) ip addr flush dev eth0 ;;
+bound|renew)
+  if [ "$1" = bound ]; then
+    ip addr flush dev eth0
+    ip addr add $ip/$mask dev eth0
+    for each in $router; do
+      ip route replace $each dev eth0 scope link
+      ip route replace default via $each dev eth0
+    done
+  fi
+  env > /run/lease.new
+  mv /run/lease.new /run/lease
+  echo $1 >> /run/leases ;;
+esac
+`;
+
+export class OvnGuest {
+  readonly plan: GuestPlan;
+  seat: Seat;
+  #seats = 0;
+
+  private constructor(plan: GuestPlan, seat: Seat) {
+    this.plan = plan;
+    this.seat = seat;
+  }
+
+  static async boot(node: OvnNode, plan: GuestPlan, signal?: AbortSignal): Promise<OvnGuest> {
+    return new OvnGuest(plan, await sit(node, plan, plan.port, 0, false, signal));
+  }
+
+  /** A second QEMU on that node, which waits for this one's memory. */
+  async prepareSeat(node: OvnNode, port: string, signal?: AbortSignal): Promise<Seat> {
+    return await sit(node, this.plan, port, ++this.#seats, true, signal);
+  }
+
+  get machine(): Guest {
+    return this.seat.machine;
+  }
+
+  /** Resolves once DHCP has given it an address. */
+  async leased(signal?: AbortSignal): Promise<Lease> {
+    const ask = async () => {
+      const { status, output } = await this.machine.console.run("cat /run/lease");
+      return status === 0 ? output : undefined;
+    };
+    return new Map(
+      (await until(ask, { what: `${this.plan.name} to have a lease`, everyMs: 200, signal }))
+        .split("\n")
+        .map((line) => line.split("=", 2) as [string, string]),
+    );
+  }
+
+  /** Asks its server again, as at half of the lease's time; resolves once it was answered. */
+  async renew(signal?: AbortSignal): Promise<void> {
+    const count = async () => Number(await this.machine.run("grep -c renew /run/leases || true"));
+    const before = await count();
+    await this.machine.run("killall -USR1 udhcpc");
+    const isRenewed = async () => (await count()) > before;
+    await until(isRenewed, { what: `${this.plan.name} to renew its lease`, everyMs: 200, signal });
+  }
+
+  /** Its own view, line by line: `10.244.0.0/24 dev eth0 scope link src 10.244.0.8`. */
+  async routes(): Promise<string[]> {
+    return lines(await this.machine.run("ip route"));
+  }
+
+  /** IPv4, with the prefix length; without the loopback. */
+  async addresses(): Promise<string[]> {
+    const text = await this.machine.run("ip -4 addr show dev eth0");
+    return [...text.matchAll(/inet (\S+)/g)].map(([, address]) => address!);
+  }
+
+  /** Address -> MAC, as the guest believes. */
+  async neighbours(): Promise<Map<string, string>> {
+    const text = await this.machine.run("ip neigh show dev eth0");
+    return new Map([...text.matchAll(/^(\S+) .*lladdr (\S+)/gm)].map(([, address, mac]) => [address!, mac!]));
+  }
+
+  async close(): Promise<void> {
+    await leave(this.seat);
+  }
+}
+
+async function sit(
+  node: OvnNode,
+  { name, mac, folder }: GuestPlan,
+  port: string,
+  number: number,
+  waits: boolean,
+  signal?: AbortSignal,
+): Promise<Seat> {
+  const tap = `t${number}-${name}`;
+  await node.namespace.run(
+    ["ip", "tuntap", "add", "dev", tap, "mode", "tap"],
+    ["ip", "link", "set", tap, "mtu", `${podMtu}`, "up"],
+  );
+  await node.switch.addPort(tap, { "iface-id": port, "attached-mac": mac }, signal);
+  const machine = await Guest.start({
+    name: `${name}-${number}`,
+    place: node.namespace.place,
+    nics: [{ tap, mac, mtu: podMtu, wholeChecksums: true }],
+    folder,
+    files: [
+      { path: "boot.sh", content: boot },
+      { path: "lease.sh", content: leaseScript },
+    ],
+    ...(waits && { waits }),
+  });
+  return { node, machine, tap };
+}
+
+export async function leave({ node, machine, tap }: Seat): Promise<void> {
+  await machine.close();
+  await node.switch.removePort(tap);
+  await node.namespace.run(["ip", "link", "delete", tap]).catch(() => {}); // its switch may have ended
+}
+
+const lines = (text: string) =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");

@@ -1,0 +1,10 @@
+// The OVN lab's needs of a machine, as Debian packages to install. OVN itself is unpacked (packages.ts), and guests have
+// their own list.
+import { guestDebianPackages } from "../guest/requirements.ts";
+
+export const ovnDebianPackages: readonly string[] = [
+  ...guestDebianPackages,
+  "ethtool",
+  "iproute2",
+  "iputils-ping", // a probe every 10 ms, with the time of each answer
+];

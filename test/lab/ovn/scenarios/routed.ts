@@ -1,0 +1,82 @@
+// A VM of the default network moves from node to node and keeps its address by a /32 route; the last move is measured.
+// Its pods: a1 on the node of its subnet, a2 and a3 on the others, and the world outside.
+import { setTimeout as pause } from "node:timers/promises";
+
+import { HandTopology, macOf } from "../hand-topology.ts";
+import type { OvnLab } from "../lab.ts";
+import { type Migration, migrate } from "../migration.ts";
+import type { Probe } from "../probe.ts";
+import { configuration, type Scenario, type ScenarioWishes, type Told, witnesses } from "./scenario.ts";
+
+const home = "node1";
+/** Steady answers before a move, so that what is missing afterwards is the move's. */
+const steadyMs = 1000;
+/** What goes wrong after a move goes wrong in this time: neighbours, and flows that come late. */
+const afterMs = 2000;
+
+/** By hand only where arp_proxy takes a network, from OVN 23.06 on; src/ovn knows how without. */
+const versions = ["25.03"] as const;
+
+export const away: Scenario = {
+  name: "away",
+  about: "from the node of its subnet to another one",
+  nodes: 2,
+  zones: "one",
+  versions,
+  run: (lab, wishes) => routed(lab, wishes, ["node2"]),
+};
+
+export const back: Scenario = {
+  name: "back",
+  about: "back to the node of its subnet, after it was away: the route is no more",
+  nodes: 2,
+  zones: "one",
+  versions,
+  run: (lab, wishes) => routed(lab, wishes, ["node2", "node1"]),
+};
+
+export const third: Scenario = {
+  name: "third",
+  about: "from one foreign node to another: the route changes its end",
+  nodes: 3,
+  zones: "one",
+  versions,
+  run: (lab, wishes) => routed(lab, wishes, ["node2", "node3"]),
+};
+
+async function routed(lab: OvnLab, wishes: ScenarioWishes, hops: readonly string[]): Promise<Told> {
+  const { signal, reactionMs } = wishes;
+  await using topology = await HandTopology.open(lab, signal);
+  const address = topology.addressOn(home, 8);
+  await topology.dhcp("vm1", address);
+  await topology.vmPort("vm1", "vm1-0", home, address);
+  const names = lab.nodes.map(({ name }, at) => [`a${at + 1}`, name] as const);
+  const [guest, ...pods] = await Promise.all([
+    lab.guest(home, { name: "vm1", port: "vm1-0", mac: macOf(address) }, signal),
+    ...names.map(([name, node]) => topology.pod(name, node, 5, signal)),
+  ]);
+  await guest.leased(signal);
+  const places = Object.fromEntries(pods.map(({ plan, namespace }) => [plan.name, namespace]));
+  let probes: Probe[] = [];
+  let before: string[] = [];
+  let moved: Migration | undefined;
+  for (const [at, node] of hops.entries()) {
+    if (at === hops.length - 1) {
+      before = await configuration(guest);
+      probes = await witnesses(address, { ...places, outside: lab.outside });
+      await pause(steadyMs, undefined, { signal });
+    }
+    const from = { node: guest.seat.node.name, port: `vm1-${at}` };
+    const port = `vm1-${at + 1}`;
+    await topology.vmPort("vm1", port, node, address);
+    moved = await migrate(guest, lab.node(node), {
+      port,
+      at: { resumed: () => topology.moved(guest, address, from) },
+      delaysMs: { resumed: reactionMs },
+      signal,
+    });
+  }
+  await pause(afterMs, undefined, { signal });
+  const reports = await Promise.all(probes.map((probe) => probe.end()));
+  return { moved: moved!, probes: reports, before, after: await configuration(guest) };
+}

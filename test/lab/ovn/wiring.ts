@@ -1,0 +1,56 @@
+// The wires between nodes: one for tunnels and the central databases, one for the world outside.
+//
+//   underlay  br0  172.30.0.254/24, nodes 172.30.0.N     outside  br0  172.31.0.254/24, gateway routers 172.31.0.N
+import type { StateFile } from "../state.ts";
+import { type Command, Namespace } from "./namespace.ts";
+
+/** What a pod may send, and room for a tunnel's header around it. */
+export const podMtu = 1400;
+export const cableMtu = 1600;
+export const centralAddress = "172.30.0.254";
+export const outsideAddress = "172.31.0.254";
+
+export class Wiring {
+  readonly underlay: Namespace;
+  readonly outside: Namespace;
+
+  private constructor(underlay: Namespace, outside: Namespace) {
+    this.underlay = underlay;
+    this.outside = outside;
+  }
+
+  static async open(state: StateFile): Promise<Wiring> {
+    const bridge = (address: string): Command[] => [
+      ["ip", "link", "add", "br0", "mtu", `${cableMtu}`, "type", "bridge", "forward_delay", "0"],
+      ["ip", "address", "add", `${address}/24`, "dev", "br0"],
+      ["ip", "link", "set", "br0", "up"],
+      ["ethtool", "-K", "br0", "tx", "off"],
+    ];
+    const [underlay, outside] = await Promise.all([
+      Namespace.open(state, "underlay", bridge(centralAddress)),
+      Namespace.open(state, "outside", bridge(outsideAddress)),
+    ]);
+    return new Wiring(underlay, outside);
+  }
+
+  addressOf(index: number): string {
+    return `172.30.0.${index}`;
+  }
+
+  /** Where the gateway router of this node may be. */
+  outsideAddressOf(index: number): string {
+    return `172.31.0.${index}`;
+  }
+
+  /** eth0 for tunnels and ex0 for the world outside. */
+  async connect(node: Namespace, index: number): Promise<void> {
+    const wires = [
+      [this.underlay, "eth0"],
+      [this.outside, "ex0"],
+    ] as const;
+    for (const [wire, link] of wires) {
+      await wire.cable(`node${index}`, node, link, cableMtu);
+      await wire.run(["ip", "link", "set", `node${index}`, "master", "br0"]);
+    }
+  }
+}
