@@ -212,8 +212,10 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     poolResolver,
     history,
     onConflict: metrics.conflict,
-    // Also for requests under way.
-    paused: () => state.paused || (agent.isWaitedFor ? "" : notWaitedFor),
+  };
+  /** Also for requests under way, which go by what was shared before a sleep. */
+  const pausedSince = ({ returns } = agent) => {
+    return () => state.paused || (agent.isWaitedFor && agent.returns === returns ? "" : notWaitedFor);
   };
   const source = { ...common, ledgers, agent, pools: slicedPools, obstacle, isStarting: () => !agent.isKnown() };
   const legacy = { ...common, ledgers, poolResolver, poolNamespace: () => state.poolNamespace };
@@ -231,7 +233,9 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     sources: {
       random,
       sourceOf: (order) =>
-        order.share.slice === undefined ? new SharedSource(shared, order) : new SlicedSource(source, order),
+        order.share.slice === undefined
+          ? new SharedSource({ ...shared, paused: pausedSince() }, order)
+          : new SlicedSource(source, order),
     },
     claims,
     releases: releasesOf({
