@@ -7,6 +7,7 @@ import { apiVersionOf } from "../api/kind.ts";
 import { ipPoolKind } from "../api/pools/ip-pool.ts";
 import { configMaps, pods } from "../cluster/resources.ts";
 import { stateName } from "../cluster/state.ts";
+import { trustedNamespaces } from "../cni/config/trust.ts";
 import { defaultSpool } from "../cni/protocol/limits.ts";
 import { untilAborted } from "../kube/abort.ts";
 import { Informer } from "../kube/cache/informer.ts";
@@ -222,6 +223,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   const parts: DaemonContext = {
     ...common,
     nodeName: node,
+    trusted: trustedNamespaces(options.systemNamespace, options.trustedNamespaces),
     get poolNamespace() {
       return state.poolNamespace;
     },
