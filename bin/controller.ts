@@ -14,7 +14,8 @@ import { KubeMetrics } from "../src/kube/process/metrics.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { type Log, makeLog } from "../src/log/log.ts";
 import { defaultLimits } from "../src/pools/leaks/judge.ts";
-import { defaultCutLimits, trustedNamespaces } from "../src/slices/ranges/consent.ts";
+import { trustedNamespaces } from "../src/cni/config/trust.ts";
+import { defaultCutLimits } from "../src/slices/ranges/consent.ts";
 import { ownImage } from "../src/vmnet/agents/own-image.ts";
 import { namedRanges } from "../src/vmnet/rules/cluster-ranges.ts";
 

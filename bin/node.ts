@@ -34,6 +34,7 @@ export async function node(options: NodeOptions): Promise<void> {
         socket: options.socket,
         state: options.state,
         isolation: { isolated: options.namespaceIsolation, globalNamespaces: options.globalNamespaces },
+        trustedNamespaces: options.trustedNamespaces,
         cooldownMs: options.cooldownMs,
         sliceAuthorityMs: options.sliceAuthorityMs,
         ...(options.restoreSettleMs !== undefined && { restoreSettleMs: options.restoreSettleMs }),

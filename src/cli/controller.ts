@@ -81,7 +81,7 @@ export function controllerCommand(output: Output, controller: RunController): Co
     )
     .names(
       "--trusted-namespaces <names>",
-      "whose network attachment definitions may cut ranges into slices wherever the pools are, beside those in the system namespace, with commas: only administrators may write there. Others may with pool_namespace: nad",
+      "whose network attachment definitions may cut ranges into slices wherever the pools are, and make a pool a domain of its own, beside those in the system namespace, with commas: only administrators may write there. Others may with pool_namespace: nad",
       ["default"],
     )
     .number(

@@ -11,6 +11,7 @@ export interface NodeOptions extends DaemonOptions {
   readonly state: string;
   readonly namespaceIsolation: boolean;
   readonly globalNamespaces: readonly string[];
+  readonly trustedNamespaces: readonly string[];
   readonly configurationFolders: readonly string[];
   readonly cooldownMs: number;
   readonly sliceAuthorityMs: number;
@@ -40,6 +41,11 @@ export function nodeCommand(output: Output, node: RunNode): Command {
       false,
     )
     .names("--global-namespaces <names>", "with isolation: whose networks everybody may use, with commas", ["default"])
+    .names(
+      "--trusted-namespaces <names>",
+      "whose network attachment definitions may make a pool of all a domain of its own (enable_overlapping_ranges: false), beside those in the system namespace, with commas; as the controller has it",
+      ["default"],
+    )
     .names(
       "--configuration-folders <folders>",
       "below which a network's configuration_path may name a file, with commas",

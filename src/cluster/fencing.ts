@@ -18,7 +18,7 @@ import type { Node } from "./resources.ts";
 /** `unreachable`: nobody can say that nothing of it runs on. `fenced`: somebody has, and it is silent. */
 export type Standing = "ready" | "unreachable" | "fenced";
 
-/** Renewed every minute: two may be lost. Longer than shared writes go on after one (src/node/slices/agent.ts). */
+/** Renewed every minute: two may be lost. Longer than shared writes go on after one: src/node/slices/agent.test.ts. */
 export const freshMs = 240_000;
 /** On a node's Lease: `RENEWTIME TIME`: since when, by the leader's clock, its Node is gone and nothing renews it. */
 export const goneSinceAnnotation = `${holdfastGroup}/gone-since`;

@@ -27,7 +27,7 @@ export interface SelectingPod {
 export const networksAnnotation = "k8s.v1.cni.cncf.io/networks";
 export const defaultNetworkAnnotation = "v1.multus-cni.io/default-network";
 /** The interface of the pod's first network, which every runtime calls so. */
-const firstInterface = "eth0";
+export const firstInterface = "eth0";
 /** Multus' own limit is the size of an annotation, 256 KiB; a pod of a thousand interfaces is a mistake. */
 const maxSelections = 1000;
 

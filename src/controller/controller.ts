@@ -111,7 +111,10 @@ export function assembleController(options: ControllerOptions): AssembledControl
       ...(trusted && { trusted }),
     });
   const makers = {
-    pools: () => ({ lead: leadPools({ ...shared, caches, ...(registry && { metrics: poolMetrics(registry) }) }) }),
+    pools: () => {
+      const metrics = registry && { metrics: poolMetrics(registry) };
+      return { lead: leadPools({ ...shared, caches, ...(trusted && { trusted }), ...metrics }) };
+    },
     slices: () => {
       const metrics = registry && { metrics: sliceMetrics(registry) };
       return { lead: leadSlices({ ...shared, clock: nodeClock, ...metrics }) };

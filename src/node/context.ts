@@ -3,6 +3,7 @@
 import type { Socket } from "node:net";
 
 import type { AttachmentInvocation } from "../cni/invocation.ts";
+import type { Trusted } from "../cni/config/trust.ts";
 import type { IsolationRule } from "../cni/selection.ts";
 import type { Recent } from "../kube/cache/recent.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -47,6 +48,8 @@ export interface DaemonOptions {
   /** Folder of the state that must survive a restart. */
   readonly state: string;
   readonly isolation: IsolationRule;
+  /** `--trusted-namespaces` beside the system namespace. Default: `default`. */
+  readonly trustedNamespaces?: readonly string[];
   readonly cooldownMs: number;
   /** How long this node hands out of its slices without hearing from the API server. Default: 12 hours. */
   readonly sliceAuthorityMs?: number;
@@ -82,6 +85,7 @@ export interface DaemonContext extends Pick<DaemonOptions, "clock" | "cooldownMs
   /** Stands for the namespace of containers whose runtime has none. */
   readonly nodeName: string;
   readonly poolNamespace: string;
+  readonly trusted: Trusted;
   readonly loadConfig: LoadConfig;
   readonly findPod: FindPod;
   readonly held: HoldIndex;

@@ -7,6 +7,7 @@ import { apiVersionOf } from "../api/kind.ts";
 import { ipPoolKind } from "../api/pools/ip-pool.ts";
 import { configMaps, pods } from "../cluster/resources.ts";
 import { stateName } from "../cluster/state.ts";
+import { trustedNamespaces } from "../cni/config/trust.ts";
 import { defaultSpool } from "../cni/protocol/limits.ts";
 import { untilAborted } from "../kube/abort.ts";
 import { Informer } from "../kube/cache/informer.ts";
@@ -212,14 +213,17 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     poolResolver,
     history,
     onConflict: metrics.conflict,
-    // Also for requests under way.
-    paused: () => state.paused || (agent.isWaitedFor ? "" : notWaitedFor),
+  };
+  /** Also for requests under way, which go by what was shared before a sleep. */
+  const pausedSince = ({ returns } = agent) => {
+    return () => state.paused || (agent.isWaitedFor && agent.returns === returns ? "" : notWaitedFor);
   };
   const source = { ...common, ledgers, agent, pools: slicedPools, obstacle, isStarting: () => !agent.isKnown() };
   const legacy = { ...common, ledgers, poolResolver, poolNamespace: () => state.poolNamespace };
   const parts: DaemonContext = {
     ...common,
     nodeName: node,
+    trusted: trustedNamespaces(options.systemNamespace, options.trustedNamespaces),
     get poolNamespace() {
       return state.poolNamespace;
     },
@@ -231,7 +235,9 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     sources: {
       random,
       sourceOf: (order) =>
-        order.share.slice === undefined ? new SharedSource(shared, order) : new SlicedSource(source, order),
+        order.share.slice === undefined
+          ? new SharedSource({ ...shared, paused: pausedSince() }, order)
+          : new SlicedSource(source, order),
     },
     claims,
     releases: releasesOf({

@@ -1,6 +1,7 @@
 // The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
 import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import { stateReference } from "../cluster/state.ts";
+import { type Trusted, trustedNamespaces } from "../cni/config/trust.ts";
 import type { Ledger } from "../ipam/ledger.ts";
 import type { Runnable } from "../kube/process/stages.ts";
 import { Controller } from "../kube/queue/controller.ts";
@@ -25,12 +26,15 @@ export interface LeaderOptions
     Pick<StateKeeperOptions, "lookBackMs" | "whereaboutsNamespaces">,
     Pick<MirrorWriterOptions, "entriesMax"> {
   readonly caches: PoolCaches;
+  /** Default: the system namespace and `default`. */
+  readonly trusted?: Trusted;
   readonly metrics?: PoolMetrics;
 }
 
 /** Under the lease. What was observed before another led counts no more: everything begins anew. */
 export function leadPools(options: LeaderOptions): Runnable {
   const { caches, client, clock, definitions, events, kubeMetrics, log, metrics, systemNamespace } = options;
+  const { trusted = trustedNamespaces(systemNamespace) } = options;
   const pause = pauseOf(options);
   const work = { ...options, isPaused: async (signal: AbortSignal) => (await pause(signal)) !== "off" };
   let poolNamespace = systemNamespace;
@@ -42,7 +46,7 @@ export function leadPools(options: LeaderOptions): Runnable {
   const uses = (): readonly NetworkUse[] | undefined => {
     if (known !== undefined) return known;
     const objects = definitions.list();
-    return (known = objects && networksOf(objects, poolNamespace).uses);
+    return (known = objects && networksOf(objects, poolNamespace, trusted).uses);
   };
 
   function* poolNamespaces(): IterableIterator<string> {

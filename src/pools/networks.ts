@@ -5,6 +5,7 @@ import { type DefinitionObject, readDefinitions } from "../cni/config/definition
 import type { IpamConfig } from "../cni/config/ipam-config.ts";
 import { usefulOf } from "../cni/config/pool-definition.ts";
 import type { IpamRange } from "../cni/config/range.ts";
+import { administers, type Trusted } from "../cni/config/trust.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { type IntervalSet, union } from "../net/interval-set.ts";
 import type { PoolRange } from "./membership.ts";
@@ -16,6 +17,8 @@ export interface NetworkUse {
   readonly range: IpamRange;
   readonly identity: PoolIdentity;
   readonly namespace: string;
+  /** See SettlingRule. */
+  readonly mayStandAlone: boolean;
   /** Every name under which it may be, the one to write first. */
   readonly names: readonly string[];
 }
@@ -31,13 +34,21 @@ export interface Networks {
   readonly ignored: readonly { readonly definition: string; readonly why: string }[];
 }
 
-export function networksOf(definitions: Iterable<DefinitionObject>, systemNamespace: string): Networks {
+const everybody: Trusted = { has: () => true };
+
+/** `trusted`: absent for who only looks at what others have settled. */
+export function networksOf(
+  definitions: Iterable<DefinitionObject>,
+  systemNamespace: string,
+  trusted = everybody,
+): Networks {
   const { readable, unreadable } = readDefinitions(definitions, systemNamespace);
-  const all = readable.flatMap(({ key, config, poolNamespace: namespace }) =>
+  const all = readable.flatMap(({ key, object, config, poolNamespace: namespace }) =>
     config.ranges.map((range): NetworkUse => {
       const identity = { range: range.prefix, network: config.networkName, node: "" };
       const names = poolNamesToRead(identity, config.poolNaming);
-      return { definition: key, config, range, identity, namespace, names };
+      const mayStandAlone = administers(object.metadata.namespace ?? "", namespace, trusted);
+      return { definition: key, config, range, identity, namespace, mayStandAlone, names };
     }),
   );
   const isShared = ({ range }: NetworkUse) => range.sliceLength === undefined;
@@ -47,8 +58,8 @@ export function networksOf(definitions: Iterable<DefinitionObject>, systemNamesp
 
 /** The domain in which the use's addresses are unique. Undefined: the pool is of another, and the use is refused. */
 export function domainOfUse(use: NetworkUse, name = use.names[0]!, marked?: Domain): Domain | undefined {
-  const { config, namespace, identity } = use;
-  const rule = { network: identity.network, protectsOverlaps: config.overlappingRanges };
+  const { config, namespace, identity, mayStandAlone } = use;
+  const rule = { network: identity.network, protectsOverlaps: config.overlappingRanges, mayStandAlone };
   return settledDomain({ ...rule, pool: { namespace, name } }, marked);
 }
 

@@ -3,7 +3,8 @@ import { assembleController } from "../../src/controller/controller.ts";
 import { type Clock, realClock } from "../../src/kube/clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { type Log, silent } from "../../src/log/log.ts";
-import { defaultCutLimits, trustedNamespaces } from "../../src/slices/ranges/consent.ts";
+import { trustedNamespaces } from "../../src/cni/config/trust.ts";
+import { defaultCutLimits } from "../../src/slices/ranges/consent.ts";
 import type { Line } from "../slices/line.ts";
 
 export interface LeaderOptions {

@@ -90,9 +90,9 @@ export class Fixture {
     return this.admin.create(pods, { metadata: { namespace, name, ...metadata }, spec });
   }
 
-  /** What pods of the namespace `default` were told, as `reason: message`. */
-  async eventsOf(name: string): Promise<string[]> {
-    const { items } = await this.admin.list(events, { namespace: "default" });
+  /** What a pod was told, as `reason: message`. */
+  async eventsOf(name: string, namespace = "default"): Promise<string[]> {
+    const { items } = await this.admin.list(events, { namespace });
     return items.flatMap((each) => (each.involvedObject.name === name ? [`${each.reason}: ${each.message}`] : []));
   }
 

@@ -49,11 +49,13 @@ export interface FixtureNode {
 class ShiftedClock implements Clock {
   readonly #clock: Clock;
   shiftMs = 0;
+  /** Of the wall clock alone: a hypervisor paused the machine, or somebody set it. */
+  setMs = 0;
   constructor(clock: Clock) {
     this.#clock = clock;
   }
   wallMs(): number {
-    return this.#clock.wallMs() + this.shiftMs;
+    return this.#clock.wallMs() + this.shiftMs + this.setMs;
   }
   monotonicMs(): number {
     return this.#clock.monotonicMs() + this.shiftMs;

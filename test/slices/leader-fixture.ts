@@ -19,7 +19,8 @@ import { KubeClient } from "../../src/kube/rest.ts";
 import { ManualClock, settle } from "../../src/kube/testing/manual-clock.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 import { silent } from "../../src/log/log.ts";
-import { defaultCutLimits, trustedNamespaces } from "../../src/slices/ranges/consent.ts";
+import { trustedNamespaces } from "../../src/cni/config/trust.ts";
+import { defaultCutLimits } from "../../src/slices/ranges/consent.ts";
 import { Daemon, system } from "./leader-daemon.ts";
 
 export { system };

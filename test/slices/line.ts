@@ -9,6 +9,8 @@ export class Line {
   #cut = new AbortController();
   /** These do not get through, and are answered by nobody. */
   blocks: (request: Parameters<Transport>[0]) => boolean = () => false;
+  /** Who asks or reads meanwhile hangs, and hears nothing of it: the machine sleeps. */
+  #frozen: { readonly is: Line["blocks"]; readonly thawed: Promise<void>; readonly thaw: () => void } | undefined;
   /** Of a hundred writes, how many are done without the caller being told. */
   lossPercent = 0;
   /** Writes that reached the server. */
@@ -32,6 +34,25 @@ export class Line {
 
   heal(): void {
     if (this.isCut) this.#cut = new AbortController();
+    this.thaw();
+  }
+
+  /** These requests, and what is read of such, go on when it thaws. */
+  freeze(is: Line["blocks"] = () => true): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const before = this.#frozen;
+    this.#frozen = { is, thawed: promise, thaw: resolve };
+    before?.thaw();
+  }
+
+  thaw(): void {
+    const before = this.#frozen;
+    this.#frozen = undefined;
+    before?.thaw();
+  }
+
+  async #awake(request: Parameters<Transport>[0]): Promise<void> {
+    while (this.#frozen?.is(request)) await this.#frozen.thawed;
   }
 
   /** The line is cut right after so many further writes have been done, before the last one is answered. */
@@ -45,6 +66,7 @@ export class Line {
   readonly transport: Transport = async (request) => {
     const { signal: cut } = this.#cut;
     if (cut.aborted || this.blocks(request)) throw new NotSentError("the test cut the line");
+    await this.#awake(request);
     const signal = request.signal === undefined ? cut : AbortSignal.any([request.signal, cut]);
     const response = await this.#transport({ ...request, signal });
     if (!reads.has(request.method)) this.#count();
@@ -55,8 +77,15 @@ export class Line {
       void drained(response.body);
       throw new Error("the test lost the answer");
     }
-    return { ...response, body: whole(response.body, cut) };
+    return { ...response, body: whole(this.#thawing(request, response.body), cut) };
   };
+
+  async *#thawing(request: Parameters<Transport>[0], body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const part of body) {
+      await this.#awake(request);
+      yield part;
+    }
+  }
 
   #count(): void {
     this.writes += 1;

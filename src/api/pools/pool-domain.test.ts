@@ -16,7 +16,16 @@ it.each([
   ["protects, and the pool is another network's: refused", true, "network:", undefined],
   ["does not, and the mark names another pool: refused", false, "pool:kube-system/10.0.0.0-16", undefined],
 ])("%s", (_story, protectsOverlaps, marked, settled) => {
-  expect(settledDomain({ network: "blue", protectsOverlaps, pool }, marked)).toBe(settled);
+  expect(settledDomain({ network: "blue", protectsOverlaps, mayStandAlone: true, pool }, marked)).toBe(settled);
+});
+
+it.each([
+  ["on record so already: it counts", own, own],
+  ["unmarked: the network's", undefined, "network:blue"],
+  ["the network's: it goes along", "network:blue", "network:blue"],
+])("does not protect, by a definition that does not administer the pool; %s", (_story, marked, settled) => {
+  const rule = { network: "blue", protectsOverlaps: false, mayStandAlone: false, pool };
+  expect(settledDomain(rule, marked)).toBe(settled);
 });
 
 it("a pool is adopted where it says since when and for which domain", () => {

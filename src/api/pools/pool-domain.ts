@@ -23,10 +23,19 @@ export function isAdopted(pool: Annotated): boolean {
   return (pool.metadata.annotations?.[adoptedAnnotation] ?? "") !== "" && markedDomain(pool) !== undefined;
 }
 
+export interface SettlingRule extends DomainRule {
+  /**
+   * Whose definition it is may make the pool a domain of its own, for all who use it. Who may not has that only where
+   * it is on record: else any tenant could keep everybody from the pool.
+   */
+  readonly mayStandAlone: boolean;
+}
+
 /** One that asks for its pool alone goes along with the whole network. Undefined: it asks for more, and is refused. */
-export function settledDomain(rule: DomainRule, marked: Domain | undefined): Domain | undefined {
+export function settledDomain(rule: SettlingRule, marked: Domain | undefined): Domain | undefined {
   const own = domainOfPool(rule);
-  if (marked === undefined || marked === own) return own;
   const whole = formatDomain({ scope: "network", network: rule.network });
+  if (marked === undefined) return rule.mayStandAlone ? own : whole;
+  if (marked === own) return own;
   return !rule.protectsOverlaps && marked === whole ? whole : undefined;
 }

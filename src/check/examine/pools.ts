@@ -117,14 +117,14 @@ function mixedProtection(object: string, { networks }: Snapshot, range: PoolRang
   const isWhole = marked === undefined || parseDomain(marked).scope === "network";
   const others = own.filter(({ config }) => config.overlappingRanges !== isWhole);
   const isMixed = new Set(own.map(({ config }) => config.overlappingRanges)).size > 1;
-  if (others.length === 0 || (isWhole && !isMixed)) return [];
+  if (others.length === 0 || (marked === undefined && !isMixed)) return [];
   const definitions = [...new Set(others.map(({ definition }) => definition))];
   const message = isWhole
     ? `${object} is handed out with enable_overlapping_ranges: true, also for ${definitions.join(", ")}, which say false: an address is given once in the whole network.`
     : `${object} is handed out with enable_overlapping_ranges: false, and ${definitions.join(", ")} say true: their pods are refused, since one address could be given twice.`;
   const objects = [object, ...definitions.map((definition) => `NetworkAttachmentDefinition ${definition}`)];
   const remedy = isWhole
-    ? "Set it alike in all of them, or give one of them a network_name of its own."
+    ? "Set it alike in all of them, or give one of them a network_name of its own. Where nobody says true, their namespaces do not administer the pool: set pool_namespace: nad, or name them with --trusted-namespaces of the daemons and the controller before the pool is used first."
     : "Set it alike in all of them, or give one of them a network_name of its own; or, once nothing of the pool is held, delete the IPPool: the next pod makes it anew.";
   return found("mixed-protection", isWhole ? "warning" : "error", objects, { message, remedy });
 }

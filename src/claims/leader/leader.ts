@@ -7,7 +7,7 @@ import type { Runnable } from "../../kube/process/stages.ts";
 import { ClaimCaches } from "./caches.ts";
 import { FeatureGate, type GateMode } from "./feature-gate.ts";
 import type { ClaimMetrics } from "./metrics.ts";
-import type { Trusted } from "./networks.ts";
+import type { Trusted } from "../../cni/config/trust.ts";
 import { Term } from "./term.ts";
 
 export interface ClaimsOptions extends ReconcilerOptions {

@@ -15,11 +15,13 @@ interface Input {
   readonly definitions?: readonly NetworkAttachmentDefinition[];
   readonly pools?: ReadonlyMap<string, StoredPool>;
   readonly ranges?: readonly SlicedRange[];
+  readonly trusted?: readonly string[];
 }
 
-function places({ definitions = [named({})], pools = new Map(), ranges = [] }: Input = {}): LedgerPlaces {
+function places({ definitions = [named({})], pools = new Map(), ranges = [], trusted }: Input = {}): LedgerPlaces {
   return new LedgerPlaces({
     systemNamespace: "kube-system",
+    ...(trusted && { trusted: new Set(trusted) }),
     definitions,
     pools,
     sliced: { ...noSlicedRanges, ranges },
@@ -39,9 +41,15 @@ describe("the place of an address", () => {
     ],
     [
       "of a pool that is a domain of its own",
-      { definitions: [named({ enable_overlapping_ranges: false })] },
+      { definitions: [named({ enable_overlapping_ranges: false })], trusted: ["shop"] },
       "10.0.0.7",
       { domain: "pool:kube-system/10.0.0.0-24" },
+    ],
+    [
+      "of a pool that a tenant's definition wants as a domain of its own",
+      { definitions: [named({ enable_overlapping_ranges: false })] },
+      "10.0.0.7",
+      { domain: "network:" },
     ],
     [
       "of the second family",

@@ -10,11 +10,12 @@ import { type Definition, type DefinitionObject, readDefinitions } from "../../c
 import { partsOf } from "../../cni/config/overlap-index.ts";
 import { type Persistence, readPersistence } from "../../cni/config/persistence.ts";
 import { poolDefinitionOf } from "../../cni/config/pool-definition.ts";
+import { administers, type Trusted, trustedNamespaces } from "../../cni/config/trust.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { type Address, equal } from "../../net/address.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";
-import { distanceOf, nearest, type Trusted, trustedByDefault } from "./networks.ts";
+import { distanceOf, nearest } from "./networks.ts";
 
 export interface LedgerPlace {
   /** namespace/name of the definition. */
@@ -87,7 +88,7 @@ export class LedgerPlaces {
   /** The definitions that a claim of the namespace means by this name. */
   ofNetwork(network: string, namespace: string): readonly string[] {
     const all = [...this.persistence].filter(([, each]) => each.network === network).map(([key]) => key);
-    const { systemNamespace, trusted = trustedByDefault(systemNamespace) } = this.#input;
+    const { systemNamespace, trusted = trustedNamespaces(systemNamespace) } = this.#input;
     return nearest(all, (key) => distanceOf(parseKey(key).namespace ?? "", namespace, trusted));
   }
 
@@ -158,7 +159,9 @@ export class LedgerPlaces {
     const identity = { range, network: config.networkName, node: "" };
     const name = this.#poolName(namespace, identity, config.poolNaming);
     const pool = { namespace, name };
-    const rule = { network: config.networkName, protectsOverlaps: config.overlappingRanges, pool };
+    const { systemNamespace, trusted = trustedNamespaces(systemNamespace) } = this.#input;
+    const mayStandAlone = administers(parseKey(key).namespace ?? "", namespace, trusted);
+    const rule = { network: config.networkName, protectsOverlaps: config.overlappingRanges, mayStandAlone, pool };
     const object = this.#input.pools.get(`${namespace}/${name}`);
     const domain = settledDomain(rule, object && markedDomain(object));
     if (domain === undefined) {

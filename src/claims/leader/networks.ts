@@ -7,6 +7,7 @@ import type { NetworkAttachmentDefinition } from "../../cluster/resources.ts";
 import { type Definition, readDefinitions } from "../../cni/config/definitions.ts";
 import { type Persistence, readPersistence } from "../../cni/config/persistence.ts";
 import type { IpamRange } from "../../cni/config/range.ts";
+import { type Trusted, trustedNamespaces } from "../../cni/config/trust.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import { type Address, compare } from "../../net/address.ts";
@@ -32,10 +33,10 @@ export class ClaimNetworks {
   /** By the name in the CNI configuration; undefined: a definition has changed since. */
   #networks: ReadonlyMap<string, readonly Network[]> | undefined;
 
-  constructor(definitions: DefinitionInformer, systemNamespace: string, trusted = trustedByDefault(systemNamespace)) {
+  constructor(definitions: DefinitionInformer, systemNamespace: string, trusted?: Trusted) {
     this.#definitions = definitions;
     this.#systemNamespace = systemNamespace;
-    this.#trusted = trusted;
+    this.#trusted = trusted ?? trustedNamespaces(systemNamespace);
   }
 
   changed(): void {
@@ -141,13 +142,6 @@ function networksOf(
 function isWithin({ prefix, start, end }: IpamRange, address: Address): boolean {
   if (!contains(prefix, address)) return false;
   return (start === undefined || compare(address, start) >= 0) && (end === undefined || compare(address, end) <= 0);
-}
-
-/** Namespaces whose definitions only administrators write: `--trusted-namespaces` of the controller. */
-export type Trusted = Pick<ReadonlySet<string>, "has">;
-
-export function trustedByDefault(systemNamespace: string): Trusted {
-  return new Set([systemNamespace, "default"]);
 }
 
 /**

@@ -6,7 +6,7 @@ import { isApiError } from "../../kube/errors.ts";
 import type { Signal } from "../../kube/unless.ts";
 
 /** The API server asks for one second as a rule: about 20 tries with the jitter. A runtime gives up after minutes. */
-const waitMaxMs = 30_000;
+export const waitMaxMs = 30_000;
 const defaultWaitMs = 1000;
 
 export interface Waiting {

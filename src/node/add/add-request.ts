@@ -3,7 +3,8 @@ import { holdfastGroup } from "../../api/kind.ts";
 import type { IpamConfig } from "../../cni/config/ipam-config.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { type AttachmentInvocation, ownerOf } from "../../cni/invocation.ts";
-import { assertSelectable, type Selection, selectionOf } from "../../cni/selection.ts";
+import { administers } from "../../cni/config/trust.ts";
+import { assertSelectable, firstInterface, type Selection, selectionOf } from "../../cni/selection.ts";
 import { type StaticRequest, staticRequests } from "../../cni/static-request.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
 import { type ClaimUse, statusAddresses } from "../claims/resolve/claim-binding.ts";
@@ -30,7 +31,7 @@ export interface Asking {
   readonly warnings: readonly string[];
 }
 
-export interface AskingInput extends Pick<DaemonContext, "nodeName" | "poolNamespace" | "cooldownMs" | "isolation"> {
+export interface AskingInput extends Pick<DaemonContext, "nodeName" | "poolNamespace" | "cooldownMs" | "isolation" | "trusted"> {
   readonly invocation: AttachmentInvocation;
   readonly loaded: LoadedConfig;
   /** Undefined where the API server knows no such pod: podman's container, a pod deleted meanwhile. */
@@ -57,11 +58,13 @@ export function askingOf(input: AskingInput): Asking {
   });
   const keeper = claim === undefined ? keeperOf(config, pod) : undefined;
   const owner = ownerFor(input, keeper);
+  const namespace = poolNamespaceOf(input, selection);
   const shares = planOf({
     config,
+    namespace,
+    mayStandAlone: mayStandAlone(input, namespace, selection),
     statics: statics.requests,
     owner: claim?.owner ?? owner,
-    namespace: poolNamespaceOf(input, selection),
     preferred: pod?.annotations[preferredAnnotation] ?? "",
     cooldownMs: config.cooldownMs ?? input.cooldownMs,
     sliced: input.sliced,
@@ -91,6 +94,12 @@ function poolNamespaceOf({ loaded, invocation, pod, poolNamespace }: AskingInput
     `the API server has no pod ${args.podNamespace}/${args.podName}, and only its annotations say whose the pools of the network ${loaded.network.name} are ` +
       "(pool_namespace is nad): make the pod anew if it was deleted.",
   );
+}
+
+/** Without a selection the first interface, and podman's, are of the node's own configuration. */
+function mayStandAlone({ invocation, trusted }: AskingInput, namespace: string, selection?: Selection): boolean {
+  if (selection !== undefined) return administers(selection.namespace, namespace, trusted);
+  return invocation.args.podNamespace === "" || invocation.interfaceName === firstInterface;
 }
 
 /** By UID; by name where no UID lasts: a StatefulSet's pod with a sticky address, a kubelet's own pod, podman. */

@@ -2,7 +2,7 @@
 // sandbox takes the holds over. A failed ADD gives back its new holds, and keeps those from before. Where the outcome
 // of a write is not known, an intent is on the disk before the error is answered.
 import { allocationReasons } from "../../api/claims/claim-marks.ts";
-import { isSliceDomain } from "../../api/pools/domain.ts";
+import { isSliceDomain, parseDomain } from "../../api/pools/domain.ts";
 import { answerOf } from "../../cni/answer.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
@@ -14,6 +14,7 @@ import { addByClaim, tellClaim } from "../claims/hold/add.ts";
 import { claimOf } from "../claims/resolve/resolve-claim.ts";
 import type { CniRequest, DaemonContext } from "../context.ts";
 import { sandboxHold } from "../holds/sandboxes.ts";
+import { strictWords } from "../pools/pool-resolver.ts";
 import { rollBack } from "../release/rollback.ts";
 import { attachmentKey } from "../request/attachment.ts";
 import type { LoadedConfig } from "../request/configurations.ts";
@@ -54,7 +55,7 @@ export async function add(parts: DaemonContext, { invocation, text, signal }: Cn
       const words = asking.warnings.join(" ");
       const { interfaceName, containerId } = invocation;
       if (pod === undefined) parts.log.warn(words, { interfaceName, containerId });
-      else parts.tell(pod.object, "Warning", "SettingIgnored", `${interfaceName}: ${words}`);
+      else tellIgnored(parts, pod, interfaceName, words);
     }
     const netnsId = parts.sandboxes.identify(invocation.netns);
     try {
@@ -80,6 +81,10 @@ function understood(input: AskingInput, parts: DaemonContext): Asking {
     if (error instanceof CniError) tellRefused(parts, input, error);
     throw error;
   }
+}
+
+function tellIgnored(parts: DaemonContext, pod: PodFacts, interfaceName: string, words: string): void {
+  parts.tell(pod.object, "Warning", "SettingIgnored", `${interfaceName}: ${words}`);
 }
 
 function tellRefused(
@@ -120,6 +125,9 @@ async function run(addition: Addition): Promise<JsonObject> {
     // The write itself may tell of a restore; slices go on.
     if (isCounted) parts.history.assertSettled();
     await remember(addition, taken);
+    const isShared = (each: Taken) => each.share.pool !== undefined && parseDomain(each.hold.domain).scope === "network";
+    if (!loaded.config.overlappingRanges && addition.pod !== undefined && taken.some(isShared))
+      tellIgnored(parts, addition.pod, invocation.interfaceName, `${strictWords}.`);
     const allocated = new Map<number, Address>();
     for (const { share, hold } of taken) if (share.range !== undefined) allocated.set(share.range, hold.address);
     return formatResult(answerOf(loaded.config, allocated, asking.statics), loaded.config.cniVersion);

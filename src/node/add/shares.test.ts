@@ -19,6 +19,7 @@ const plan = (ipam: object, recorded: readonly string[], sliced: readonly Sliced
     statics: [],
     owner,
     namespace: "kube-system",
+    mayStandAlone: true,
     cooldownMs: 0,
     sliced: { ranges: sliced, unknown: "" },
     isSticky: true,
@@ -55,6 +56,7 @@ describe("what a claim's status names", () => {
     const { prefix: floating } = parseCidr("10.0.0.128/25");
     const cut = {
       namespace: "kube-system",
+    mayStandAlone: true,
       network: "",
       range,
       phase: "open",

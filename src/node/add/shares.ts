@@ -24,6 +24,8 @@ export interface PoolUse {
   readonly l3: boolean;
   /** `enable_overlapping_ranges`. */
   readonly protectsOverlaps: boolean;
+  /** See SettlingRule. */
+  readonly mayStandAlone: boolean;
 }
 
 export interface Share {
@@ -51,6 +53,8 @@ export interface PlanInput {
   readonly statics: readonly StaticRequest[];
   readonly owner: ShareOwner;
   readonly namespace: string;
+  /** Of its definition: see SettlingRule. */
+  readonly mayStandAlone: boolean;
   /** The pod's annotation whereabouts.cni.cncf.io/preferred-ip, as written; empty: none. */
   readonly preferred?: string;
   readonly cooldownMs: number;
@@ -130,13 +134,16 @@ export function poolsOf(config: IpamConfig, namespace: string, sliced: SlicedMap
   return config.ranges.flatMap((range) => {
     const { floating } = slicedAs(range.prefix, { namespace, network: config.networkName, sliced }) ?? {};
     const prefixes = [range.prefix, ...(floating === undefined ? [] : [floating])];
-    return prefixes.map((prefix) => poolOf({ config, namespace }, prefix, range.l3));
+    // Who only looks decides nothing.
+    return prefixes.map((prefix) => poolOf({ config, namespace, mayStandAlone: false }, prefix, range.l3));
   });
 }
 
-function poolOf({ config, namespace }: Pick<PlanInput, "config" | "namespace">, range: Prefix, l3: boolean): PoolUse {
-  const identity = { range, network: config.networkName, node: "" };
-  return { namespace, identity, naming: config.poolNaming, l3, protectsOverlaps: config.overlappingRanges };
+type PoolInput = Pick<PlanInput, "config" | "namespace" | "mayStandAlone">;
+
+function poolOf({ config, namespace, mayStandAlone }: PoolInput, range: Prefix, l3: boolean): PoolUse {
+  const { networkName: network, poolNaming: naming, overlappingRanges: protectsOverlaps } = config;
+  return { namespace, identity: { range, network, node: "" }, naming, l3, protectsOverlaps, mayStandAlone };
 }
 
 /** The first address of each range that no range before it has: the status lists them in the order of the ranges. */

@@ -24,6 +24,7 @@ const share: Share = {
     identity: { network: "", node: "", range: prefix },
     naming: "whereabouts",
     protectsOverlaps: true,
+    mayStandAlone: true,
     l3: false,
   },
   owner: { kind: "pod", uid: "a", namespace: "d", name: "a", interface: "eth0" },

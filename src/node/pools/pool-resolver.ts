@@ -3,8 +3,8 @@
 // leader's free map where there is one (a few KiB), else by a list of the namespace, which serves every domain in it.
 import { domainAnnotation } from "../../api/holds/hold-marks.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
-import { domainOfPool } from "../../api/pools/domain.ts";
-import { settledDomain } from "../../api/pools/pool-domain.ts";
+import { parseDomain } from "../../api/pools/domain.ts";
+import { settledDomain, type SettlingRule } from "../../api/pools/pool-domain.ts";
 import { poolName } from "../../api/pools/pool-name.ts";
 import { decodeFreeMap, type FreeMap, freeMapName } from "../../cluster/free-map.ts";
 import { ensurePool, readPool } from "../../cluster/pool-object.ts";
@@ -127,7 +127,7 @@ export class PoolResolver {
 
   /** The pool object of a range, found or made, and adopted; with the domain that it is handed out in. */
   async placeOf(use: PoolUse, signal: AbortSignal): Promise<PoolPlace> {
-    const key = `${use.namespace} ${use.identity.network} ${use.identity.range} ${use.naming} ${use.protectsOverlaps}`;
+    const key = `${use.namespace} ${use.identity.network} ${use.identity.range} ${use.naming} ${use.protectsOverlaps} ${use.mayStandAlone}`;
     return this.#places.get(key, signal, (own) => this.#resolve(use, own));
   }
 
@@ -233,8 +233,7 @@ export class PoolResolver {
       : await this.#readMap({ namespace, name: wanted, range: identity.range }, signal);
     if (map?.domain !== undefined) return this.#settle(use, wanted, map.domain);
     // While whereabouts is active the pool's entries arbitrate, for any network; a later adoption sees all of them.
-    const rule = { network: identity.network, protectsOverlaps: use.protectsOverlaps };
-    const first = coexistence ? undefined : domainOfPool({ ...rule, pool: { namespace, name: wanted } });
+    const first = coexistence ? undefined : settledDomain(ruleOf(use, wanted), undefined);
     const pool = await ensurePool(client, { namespace, identity, naming, l3, domain: first, signal });
     const place = this.#settle(use, pool.name, pool.domain);
     if (pool.adopted) return place;
@@ -248,17 +247,13 @@ export class PoolResolver {
   }
 
   #settle(use: PoolUse, name: string, marked: Domain | undefined): PoolPlace {
-    const { namespace, identity, protectsOverlaps } = use;
-    const rule = { network: identity.network, protectsOverlaps, pool: { namespace, name } };
-    const domain = settledDomain(rule, marked);
+    const { namespace, protectsOverlaps } = use;
+    const domain = settledDomain(ruleOf(use, name), marked);
     const pool = `${namespace}/${name}`;
     if (domain === undefined) throw mixed(pool, protectsOverlaps, marked ?? "");
-    if (marked !== undefined && domain !== domainOfPool(rule) && !this.#warned.has(pool)) {
+    if (!protectsOverlaps && parseDomain(domain).scope === "network" && !this.#warned.has(pool)) {
       this.#warned.add(pool);
-      this.#options.log.warn(
-        "enable_overlapping_ranges is false here and true in another network of the pool: an address is given once in the whole network",
-        { pool, domain },
-      );
+      this.#options.log.warn(strictWords, { pool, domain });
     }
     return { name, domain };
   }
@@ -325,6 +320,12 @@ export class PoolResolver {
   }
 }
 
+/** Of a network that says false, in a pool that is not for it alone. */
+export const strictWords =
+  "enable_overlapping_ranges is false here and does not count: another network of the pool says true, or the definition " +
+  "is of a namespace that does not administer the pool (pool_namespace: nad, or --trusted-namespaces of the daemons and " +
+  "the controller); an address is given once in the whole network";
+
 export function stateChanged(): LedgerError {
   const words = "whereabouts came or went, or handing out was paused, while the address was looked for";
   return new LedgerError("unavailable", `the state of the cluster changed: ${words}. Try again.`);
@@ -337,6 +338,10 @@ function mixed(pool: string, protectsOverlaps: boolean, marked: Domain): CniErro
       `enable_overlapping_ranges: ${!marked.startsWith("pool:")}; this network has enable_overlapping_ranges: ${protectsOverlaps}, and one ` +
       "address could be given by both. Set enable_overlapping_ranges alike in both, or give one of them a network_name of its own.",
   );
+}
+
+function ruleOf({ namespace, identity, protectsOverlaps, mayStandAlone }: PoolUse, name: string): SettlingRule {
+  return { network: identity.network, protectsOverlaps, mayStandAlone, pool: { namespace, name } };
 }
 
 function mapKey(namespace: string, name: string | undefined): string {

@@ -47,7 +47,9 @@ async function inPool(
   const own = entries.filter(({ owner }) => isOf(owner, attachment));
   if (own.length === 0) return [];
   // Adopted: every entry has its hold now, and the hold is released. Not so while whereabouts is active.
-  const { domain } = await poolResolver.placeOf({ namespace, identity, naming, l3: false, protectsOverlaps }, signal);
+  // Whose definition it was is not known any more. Beside whereabouts nothing is marked.
+  const use = { namespace, identity, naming, l3: false, protectsOverlaps, mayStandAlone: coexistence() };
+  const { domain } = await poolResolver.placeOf(use, signal);
   const ledger = ledgers.of(namespace, domain);
   const holds = await Promise.all(own.map(({ owner }) => ledger.find(domain, ownerKey(owner), { signal })));
   const found = own.map(({ address }, index) => holds[index]!.filter((hold) => equal(hold.address, address)));

@@ -75,7 +75,8 @@ export async function podOf(
   if (!parts.sliced.isWhole(config) || mustKnow) {
     const pod = await parts.findPod(query, signal);
     // The informer may not have an interface yet that was plugged into a running pod a moment ago.
-    const isNew = isOwn && pod !== undefined && selectionOf(pod, interfaceName) === undefined;
+    const mustFind = isOwn || !config.overlappingRanges;
+    const isNew = mustFind && pod !== undefined && selectionOf(pod, interfaceName) === undefined;
     return isNew ? parts.findPod({ ...query, isFresh: true }, signal) : pod;
   }
   try {

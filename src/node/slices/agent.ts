@@ -13,7 +13,7 @@ import type { ObjectName } from "../../kube/meta.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import type { DaemonOptions } from "../context.ts";
-import { Authority, type Memory, type Moment } from "./authority.ts";
+import { Authority, leftMs, type Memory, type Moment } from "./authority.ts";
 import { NodeLease } from "./lease.ts";
 import { Orphans } from "./orphans.ts";
 import { SliceReconciler } from "./reconciler.ts";
@@ -61,12 +61,13 @@ export interface SliceAgentOptions extends Pick<
 }
 
 /**
- * How long after a renewal of its Lease a node may still write into shared ranges. The leader cuts one without a node
- * that it has not seen renew for 240 s (src/cluster/fencing.ts). A renewal may be answered 10 s after it was done; a
- * write that is decided now may be put off by the server's "later" for 30 s, and one whose answer is lost may be done a
- * minute after it was sent: 120 + 10 + 30 + 60 = 220. A renewal is due every 66 s at the latest.
+ * How long after a renewal of its Lease was sent a node may still write into shared ranges, and by how much its wall
+ * clock may go back meanwhile. The leader cuts one without a node that it has not seen renew for 240 s
+ * (src/cluster/fencing.ts). A write that is decided now may be put off by the server's "later" for 30 s, and one whose
+ * answer is lost may be done a minute after it was sent: 120 + 10 + 30 + 60 = 220, and a test adds it up. A renewal is
+ * due every 66 s at the latest.
  */
-const waitedForMs = 120_000;
+export const waitedFor = { lastsMs: 120_000, slackMs: 10_000 } as const;
 /** How long a node says that it woke: the leader gives nodes that a copy has forgotten 80 s to come back. */
 const wokeForMs = 90_000;
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */
@@ -87,8 +88,8 @@ export class SliceAgent {
   #isCutOff = false;
   /** The authority was over, and the slices have not been compared since. */
   #isLapsed = false;
-  /** When the Lease was last renewed by this process. */
-  #renewedMs = Number.NEGATIVE_INFINITY;
+  /** Before the last renewal of the Lease by this process was sent. */
+  #renewal: Moment | undefined;
   /** How often the node came back after nobody had waited for it; its start is the first time. */
   returns = 0;
   /** When the Lease was first renewed since the node was asleep; infinite: not yet. */
@@ -218,9 +219,9 @@ export class SliceAgent {
     return this.#shortage.grown(sliceUseKey(use), signal);
   }
 
-  /** The leader waits for this node's word before it cuts a range that is shared. */
+  /** The leader waits for this node's word before it cuts a range that is shared. By both clocks: it may have slept. */
   get isWaitedFor(): boolean {
-    return this.#options.clock.monotonicMs() - this.#renewedMs < waitedForMs;
+    return leftMs(waitedFor.lastsMs, this.#renewal, this.#options.moment(), waitedFor.slackMs) > 0;
   }
 
   get figures() {
@@ -300,10 +301,10 @@ export class SliceAgent {
 
   async #renewed(at: Moment): Promise<void> {
     if (!this.isWaitedFor) this.returns += 1;
-    this.#renewedMs = this.#options.clock.monotonicMs();
+    this.#renewal = at;
     this.#isLapsed ||= this.#hasLapsed;
     if (!this.#hasSaidSo) {
-      this.#wokeMs = this.#renewedMs;
+      this.#wokeMs = this.#options.clock.monotonicMs();
       this.#tending.compareAnew();
     }
     this.#isAway = false;

@@ -42,10 +42,10 @@ const writeEveryMs = 180_000;
  * note is 180 s older at worst, so that a daemon which restarts within 24 s was not asleep. */
 const asleepMs = 270_000;
 
-/** How long it still lasts; 0 or below: it is over. */
-export function leftMs(authorityMs: number, renewal: Moment | undefined, now: Moment): number {
-  const passedMs = renewal && msSince(renewal, now);
-  return passedMs === undefined ? 0 : authorityMs - passedMs;
+/** How long it still lasts; 0 or below: it is over. `slackMs`: by so much the wall clock may go back. */
+export function leftMs(lastsMs: number, renewal: Moment | undefined, now: Moment, slackMs = backMs): number {
+  const passedMs = renewal && msSince(renewal, now, slackMs);
+  return passedMs === undefined ? 0 : lastsMs - passedMs;
 }
 
 /** Whether the node may have been off, by its last sign of life. Of another boot nobody knows how long it was away. */
@@ -56,10 +56,10 @@ function wasAsleep(sign: Moment, now: Moment): boolean {
 const isOneBoot = (a: Moment, b: Moment) => a.bootId !== "" && a.bootId === b.bootId;
 
 /** By the stricter clock; undefined: one went back. */
-function msSince(before: Moment, now: Moment): number | undefined {
+function msSince(before: Moment, now: Moment, slackMs = backMs): number | undefined {
   const upMs = isOneBoot(before, now) ? now.uptimeMs - before.uptimeMs : 0;
   const wallMs = now.wallMs - before.wallMs;
-  return upMs < 0 || wallMs < -backMs ? undefined : Math.max(upMs, wallMs, 0);
+  return upMs < 0 || wallMs < -slackMs ? undefined : Math.max(upMs, wallMs, 0);
 }
 
 export class Authority {

@@ -20,8 +20,9 @@ export interface SlicedOptions {
   readonly obstacle: () => string;
 }
 
-/** A lost write may still arrive: nothing waits longer in an API server than its request timeout, a minute. */
-const lateMs = 90_000;
+/** A lost write may still arrive: nothing waits longer in an API server than its request timeout. */
+export const requestTimeoutMs = 60_000;
+const lateMs = 1.5 * requestTimeoutMs;
 /** How long a request waits for the leader's word; a runtime asks again anyway. */
 const patienceMs = 10_000;
 const lookMs = 100;

@@ -1,9 +1,10 @@
 // Who may cut ranges, and how many: none of another namespace, at a bounded cost (docs/node-slices.md). Pure.
 import type { Definition } from "../../cni/config/definitions.ts";
+import { administers, type Trusted } from "../../cni/config/trust.ts";
 
 export interface CutRules {
   /** Namespaces that may cut ranges of all namespaces of pools; others only their own (`pool_namespace: nad`). */
-  readonly trusted: Pick<ReadonlySet<string>, "has">;
+  readonly trusted: Trusted;
   readonly rangesPerDefinition: number;
   /** Of all definitions in it. */
   readonly rangesPerNamespace: number;
@@ -21,10 +22,6 @@ export const defaultCutLimits = {
   rangesInAll: 1000,
 } as const;
 
-export function trustedNamespaces(systemNamespace: string, named: readonly string[] = ["default"]) {
-  return new Set([systemNamespace, ...named]);
-}
-
 export interface Objection {
   readonly reason: "NotTrusted" | "TooMany" | "OnRecord";
   readonly why: string;
@@ -34,16 +31,10 @@ export function namespaceOf({ object }: Definition): string {
   return object.metadata.namespace ?? "";
 }
 
-/** The namespace of its pools is its own, or it is trusted with all. */
-export function administers(definition: Definition, trusted: CutRules["trusted"]): boolean {
-  const namespace = namespaceOf(definition);
-  return definition.poolNamespace === namespace || trusted.has(namespace);
-}
-
 export function objectionTo(definition: Definition, { trusted, rangesPerDefinition }: CutRules): Objection | undefined {
   const { key, config, poolNamespace } = definition;
   const namespace = namespaceOf(definition);
-  if (!administers(definition, trusted)) {
+  if (!administers(namespace, poolNamespace, trusted)) {
     const what = `Definitions in the namespace ${namespace} may not cut ranges of pools in ${poolNamespace} into slices`;
     const remedy = `Set "pool_namespace": "nad", take node_slice_size away, or have an administrator add ${namespace} to --trusted-namespaces of the controller.`;
     return { reason: "NotTrusted", why: `${what}, as ${key} asks: others share these. ${remedy}` };

@@ -5,7 +5,8 @@ import { describe, expect, it, test } from "vitest";
 import { readDefinitions } from "../../cni/config/definitions.ts";
 import { formatInterval } from "../../net/interval.ts";
 import { overlaps, parsePrefix } from "../../net/prefix.ts";
-import { defaultCutLimits, trustedNamespaces } from "./consent.ts";
+import { trustedNamespaces } from "../../cni/config/trust.ts";
+import { defaultCutLimits } from "./consent.ts";
 import { type ExistingPool, type WishRules, wishesOf } from "./desired-ranges.ts";
 import { poolNames } from "./pool-targets.ts";
 

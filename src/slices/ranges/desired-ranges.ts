@@ -5,9 +5,10 @@ import { shortened, sliceUseKey } from "../../api/slices/node-lease.ts";
 import type { Definition } from "../../cni/config/definitions.ts";
 import { usefulOf } from "../../cni/config/pool-definition.ts";
 import type { IpamRange } from "../../cni/config/range.ts";
+import { administers, type Trusted } from "../../cni/config/trust.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import { comparePrefixes, overlaps, type Prefix } from "../../net/prefix.ts";
-import { administers, type CutRules, excessOf, namespaceOf, type Objection, objectionTo } from "./consent.ts";
+import { type CutRules, excessOf, namespaceOf, type Objection, objectionTo } from "./consent.ts";
 
 export interface PoolSpec {
   readonly namespace: string;
@@ -148,12 +149,16 @@ function recordedBefore(wish: Wish, all: readonly Use[], { trusted }: CutRules):
       isShared(use, wish) &&
       comparePrefixes(use.range.prefix, wish.range) !== 0 &&
       !own.has(namespaceOf(use.definition)) &&
-      ((isChanged && administers(use.definition, trusted)) || compareAge(use, wish.uses[0]!) < 0),
+      ((isChanged && isAdministered(use, trusted)) || compareAge(use, wish.uses[0]!) < 0),
   );
   if (other === undefined) return undefined;
   const theirs = `${other.range.prefix} of ${other.definition.key}, of another namespace, was there before`;
   const what = `${wish.range} of ${namesOf(wish.uses)} is not cut into slices: ${theirs} and would be left with less`;
   return { reason: "OnRecord", why: `${what}. Give one of them another range or network_name.` };
+}
+
+function isAdministered({ definition }: Use, trusted: Trusted): boolean {
+  return administers(namespaceOf(definition), definition.poolNamespace, trusted);
 }
 
 function wasChanged({ definition }: Use): boolean {

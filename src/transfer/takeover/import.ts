@@ -160,7 +160,9 @@ async function takeOne(options: ImportOptions, destined: Destined): Promise<stri
   const { networkName, poolNaming: naming, protectsOverlaps } = network;
   const identity = { range, network: networkName, node: "" };
   const found = await ensurePool(client, { namespace, identity, naming, signal });
-  const settled = settledDomain({ network: networkName, protectsOverlaps, pool: found }, found.domain);
+  // Whoever imports is an operator.
+  const rule = { network: networkName, protectsOverlaps, mayStandAlone: true, pool: found };
+  const settled = settledDomain(rule, found.domain);
   if (settled === undefined)
     return `${allocation.address}: IPPool ${pool} is handed out in ${found.domain}, and ${network.key} asks for ${domain}: set enable_overlapping_ranges alike.`;
   const ledger = new ReservationLedger({ client, namespace, now, ...(node !== undefined && { node }) });

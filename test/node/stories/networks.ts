@@ -110,6 +110,38 @@ export function networkStories(fixture: GetFixture): void {
     config,
   });
 
+  it("a tenant's definition does not make a pool of all one of its own; where it is on record so, it goes along", async () => {
+    const daemonFixture = await fixture().daemon();
+    const tenant = await fixture().namespace(fixture().fresh("tenant"));
+    const { whole, apart } = mixed("mixed-t");
+    const first = await select(tenant, "apart");
+    expect(await given(daemonFixture, attach(first, apart))).toEqual(["10.4.9.1/24"]);
+    expect(await fixture().held("network:mixed-t ")).toHaveLength(1);
+    const words = expect.stringMatching(/^SettingIgnored: net1: enable_overlapping_ranges.*--trusted-namespaces/);
+    await expect.poll(() => fixture().eventsOf(first.metadata.name!, tenant), { timeout: 20_000 }).toContainEqual(words);
+    expect(await given(daemonFixture, attach(await select("default", "whole"), whole))).toEqual(["10.4.9.2/24"]);
+    expect(await fixture().held("network:mixed-t ")).toHaveLength(2);
+    // An administrator's word, and a pool of the tenant's own.
+    const { apart: theirs } = mixed("mixed-u");
+    expect(await given(daemonFixture, attach(await select("default", "theirs"), theirs))).toEqual(["10.4.9.1/24"]);
+    expect(await given(daemonFixture, attach(await select(tenant, "apart"), theirs))).toEqual(["10.4.9.2/24"]);
+    expect(await fixture().held("pool:kube-system/mixed-u-10.4.9.0-24 ")).toHaveLength(2);
+    const ipam = { range: "10.4.9.0/24", network_name: "mixed-v", enable_overlapping_ranges: false };
+    const own = network("mixed-v", { ...ipam, pool_namespace: "nad" });
+    expect(await given(daemonFixture, attach(await select(tenant, "own"), own))).toEqual(["10.4.9.1/24"]);
+    expect(await fixture().held(`pool:${tenant}/mixed-v-10.4.9.0-24 `)).toHaveLength(1);
+  });
+
+  it("who is named with --trusted-namespaces decides as an administrator does", async () => {
+    const tenant = await fixture().namespace(fixture().fresh("tenant"));
+    const daemonFixture = await fixture().daemon({ trustedNamespaces: [tenant] });
+    const { apart } = mixed("mixed-w");
+    await given(daemonFixture, attach(await select("default", "apart"), mixed("mixed-x").apart));
+    expect(await fixture().held("network:mixed-x ")).toHaveLength(1);
+    await given(daemonFixture, attach(await select(tenant, "apart"), apart));
+    expect(await fixture().held("pool:kube-system/mixed-w-10.4.9.0-24 ")).toHaveLength(1);
+  });
+
   it("pools in the definition's namespace: two tenants, one network name, one range, the same address", async () => {
     const daemonFixture = await fixture().daemon();
     const config = network("shared", { range, network_name: "shared", pool_namespace: "nad" });

@@ -6,6 +6,7 @@ import { nodeLeaseName } from "../../../src/api/slices/node-lease.ts";
 import { goneSinceAnnotation, noteOn, offAnnotation } from "../../../src/cluster/fencing.ts";
 import { leases } from "../../../src/cluster/resources.ts";
 import { haste } from "../../haste.ts";
+import { stateName } from "../../../src/cluster/state.ts";
 import { type Fixture, type Guest, moment, type Network, systemNamespace } from "../fixture.ts";
 import { added, addMany } from "../steps.ts";
 
@@ -125,6 +126,37 @@ export async function refused(fixture: Fixture, guest: Guest, net: Network): Pro
 }
 
 export function cutOffStories(get: () => Fixture): void {
+  it("asleep while a shared range is cut: awake, it gives nothing by what it knew before", async () => {
+    const fixture = get();
+    const ipam = { range: "10.115.0.0/28", network_name: "slept" };
+    const before = await fixture.define("slept", ipam);
+    await fixture.join("a");
+    await fixture.ledAlone();
+    await added(fixture, before, "a");
+    const guests = [await fixture.pod("a"), await fixture.pod("a")];
+    const { line, clock } = fixture.node("a");
+    line.freeze();
+    fixture.clock.shiftMs += 30 * minuteMs;
+    await fixture.join("b");
+    const cut = await fixture.redefine(before, { ...ipam, node_slice_size: "/29" });
+    await addMany(fixture, cut, "b", 3);
+    const other = fixture.given.find(({ node }) => node === "b")!.address;
+    // A hypervisor's pause: the kernel's uptime has not seen it. Neither its Lease nor the state gets through yet.
+    clock.setMs += 30 * minuteMs;
+    line.freeze(({ path }) => path.includes("/leases") || path.includes(stateName));
+    const number = { capabilities: { ips: true }, runtimeConfig: { ips: [other] } };
+    const asks = [{ ...before, config: { ...before.config, ...number } }, before];
+    const asking = asks.map((net, index) => fixture.tryAdd(guests[index]!, net));
+    await moment();
+    expect(await fixture.dangers()).toEqual([]);
+    line.thaw();
+    await Promise.all(asking);
+    expect(await fixture.dangers()).toEqual([]);
+    await fixture.ask("DEL", guests[1]!, cut);
+    await fixture.add(guests[1]!, cut);
+    expect(await fixture.dangers()).toEqual([]);
+  });
+
   describe("cut off with addresses that no mirror shows, its Node deleted, another node short", () => {
     async function partition(fixture: Fixture, net: Network) {
       const b = fixture.node("b");
