@@ -222,10 +222,11 @@ export class VmnetTerm {
 
   *#poolFigures() {
     for (const pool of this.#caches.pools.cache.list()) {
-      const { plan } = this.#caches.pool(pool);
+      const plan = this.#networks.planOf(pool);
       if (plan === undefined) continue;
       const use = this.#poolsWork.useOf(plan);
       for (const family of ["ipv4", "ipv6"] as const) {
+        if (plan[family] === undefined) continue;
         const counts = this.#holds.picture(plan.key, family === "ipv4" ? 4 : 6)?.counts();
         if (counts === undefined) continue;
         yield {
