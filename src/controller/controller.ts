@@ -110,6 +110,13 @@ export function assembleController(options: ControllerOptions): AssembledControl
       ...(retryMs !== undefined && { retryMs }),
       ...(trusted && { trusted }),
     });
+  const claims = reconcilers.includes("claims")
+    ? new ClaimsLeader({
+        ...(cutRules && { trusted: cutRules.trusted }),
+        ...shared,
+        ...(registry && { metrics: new ClaimMetrics(registry) }),
+      })
+    : undefined;
   const makers = {
     pools: () => {
       const metrics = registry && { metrics: poolMetrics(registry) };
@@ -119,16 +126,12 @@ export function assembleController(options: ControllerOptions): AssembledControl
       const metrics = registry && { metrics: sliceMetrics(registry) };
       return { lead: leadSlices({ ...shared, clock: nodeClock, ...metrics }) };
     },
-    claims: () =>
-      new ClaimsLeader({
-        ...(cutRules && { trusted: cutRules.trusted }),
-        ...shared,
-        ...(registry && { metrics: new ClaimMetrics(registry) }),
-      }),
+    claims: () => claims!,
     vmnet: () =>
       new VmnetLeader({
         ...shared,
         ...(trusted && { trusted }),
+        ...(claims && { claims: claims.claims }),
         poolParts: [...(agents ? [agents] : []), ...(options.poolParts ?? [])],
         ...(registry && { metrics: new VmnetMetrics(registry) }),
       }),

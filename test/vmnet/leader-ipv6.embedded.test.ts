@@ -1,11 +1,13 @@
 // Pools with IPv6 under the leader, on the embedded API: each NIC has one address of each family, and both stay, rest
 // and go alike.
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { afterEach, beforeEach, expect, it } from "vitest";
 
 import * as marks from "../../src/api/vmnet/marks.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
-import { Fixture, isTrue, messageOf, shop } from "./leader-fixture.ts";
+import { Fixture, isTrue, messageOf, type Pool, shop } from "./leader-fixture.ts";
 
 const blue = `${shop}/blue`;
 const macs = { a: "02:00:00:00:01:0a", b: "02:00:00:00:01:0b", c: "02:00:00:00:01:0c" } as const;
@@ -127,3 +129,53 @@ it("addresses that statuses recorded become holds before anything is given, of b
   expect(await nicOf("web")).toBe("10.7.0.15 fd00:7::11");
   await fixture.booksAre(`10.7.0.15 web ${macs.a}`, `fd00:7::10 blue ${macs.b}`, `fd00:7::11 web ${macs.a}`);
 });
+
+it("a pool whose IPv6 another one has loses IPv6 alone, says so, and has it when the other has gone", async () => {
+  await fixture.pool("blue", { ipv6Config });
+  fixture.lead();
+  await fixture.poolIs("blue", "ready", (pool) => isTrue(pool, "CacheReady"));
+  await sleep(1100); // creation times are whole seconds: the older one counts
+  const range = { start: "10.7.0.30", end: "10.7.0.39", serverIP: "10.7.0.3" };
+  await fixture.pool("green", { ...range, network: blue, ipv6Config });
+  const green = await fixture.poolIs("green", "ready", (pool) => isTrue(pool, "CacheReady"));
+  const said = green.status?.conditions?.find(({ type }) => type === "CacheReady");
+  expect(said).toMatchObject({ status: "True", reason: "NoIPv6" });
+  expect(said?.message).toMatch(
+    /fd00:7::10-fd00:7::11 is ippl shop\/blue's too, .* Until then the pool has no IPv6\.$/,
+  );
+  expect(green.status?.ipv6).toBeUndefined();
+  expect(await fixture.told(/IPPool green NoIPv6/)).toContain("ippl shop/blue's too");
+  expect(isTrue(green, "Registered")).toBe(true);
+  await fixture.config("web", [{ network: blue, mac: macs.a, ip: "10.7.0.33" }]);
+  expect(await nicOf("web")).toMatch(/^10\.7\.0\.33 fd00:7::1[01]$/);
+  const notes = (await fixture.holds()).map(({ hold }) => `IPv${hold.address.family} ${hold.note?.pool}`);
+  expect(notes.toSorted()).toEqual(["IPv4 shop/green", "IPv6 shop/blue"]);
+  await fixture.edit(kinds.managedPools, "blue", { spec: { ipv6Config: null } });
+  // The VM keeps what it has.
+  const isWhole = (pool: Pool) => pool.status?.ipv6?.available === 1 && !hasReserve(pool);
+  await fixture.poolIs("green", "without a reserve", isWhole);
+});
+
+it("another pool's IPv6 server and router are given to no VM", async () => {
+  const here = { start: "fd00:7::10", end: "fd00:7::10" };
+  await fixture.pool("blue", {
+    ipv6Config: { ...ipv6Config, pool: here, serverIP: "fd00:7::20", router: "fd00:7::21" },
+  });
+  await sleep(1100);
+  const range = { start: "10.7.0.30", end: "10.7.0.39", serverIP: "10.7.0.3" };
+  const there = { ...ipv6Config, pool: { start: "fd00:7::20", end: "fd00:7::22" } };
+  await fixture.pool("green", { ...range, network: blue, ipv6Config: there });
+  fixture.lead();
+  await fixture.config("a", [{ network: blue, mac: macs.a }]);
+  expect(await nicOf("a")).toMatch(/ fd00:7::10$/);
+  await fixture.config("b", [{ network: blue, mac: macs.b, ipv6: "fd00:7::21" }]);
+  const refused = await fixture.configIs("b", "refused", (each) => messageOf(each, "Allocated") !== "");
+  expect(messageOf(refused, "Allocated")).toContain("fd00:7::20 is the server of ippl shop/blue; exclude it");
+  const excluded = { pool: { ...there.pool, exclude: ["fd00:7::20-fd00:7::21"] } };
+  await fixture.edit(kinds.managedPools, "green", { spec: { ipv6Config: excluded } });
+  await fixture.config("c", [{ network: blue, mac: macs.c }]);
+  expect(await nicOf("c")).toMatch(/ fd00:7::22$/);
+});
+
+const hasReserve = ({ status }: Pool): boolean =>
+  status?.conditions?.some(({ reason }) => reason === "NoIPv6") === true;

@@ -57,6 +57,10 @@ export const allocationReasons = {
   inUse: "InUse",
   /** The addresses that are held are not in the network's ranges any more. */
   outOfRange: "OutOfRange",
+  /** On a network with managed DHCP addresses are those of VMs' NICs: the NIC has none yet. */
+  pending: "AddressPending",
+  /** On such a network, and it is no NIC's of a VM. */
+  noNic: "NoVirtualMachineNIC",
   other: "InternalError",
 } as const;
 

@@ -6,7 +6,7 @@ import { poolKeysOf } from "../../vmnet/agents/caches.ts";
 import { agentStatusOf } from "../../vmnet/agents/status.ts";
 import { sortPods } from "../../vmnet/agents/takeover.ts";
 import { examinePool } from "../../vmnet/rules/examine-pool.ts";
-import { describeIssue, describePool, type Issue, networkConfigKindName } from "../../vmnet/rules/issue.ts";
+import { costsIpv6, describeIssue, describePool, type Issue, networkConfigKindName } from "../../vmnet/rules/issue.ts";
 import { issuesOf, type NetworkConfigReading } from "../../vmnet/rules/read-network-config.ts";
 import { type Finding, finding, found } from "../finding.ts";
 import type { VmHold, VmNetworksCheck, VmPool } from "./snapshot.ts";
@@ -53,12 +53,15 @@ function poolFaults({ pools, definitions }: VmNetworksCheck, { object, reading }
     ];
     return finding(codeOf(issue), severities[issue.weight], objects, {
       message: describeIssue(subject, issue),
-      remedy:
-        issue.weight === "error"
-          ? "Until then the pool is not served. Change it as the sentence says."
-          : "It is served. Change it as the sentence says when you can.",
+      remedy: remedyOf(issue),
     });
   });
+}
+
+function remedyOf(issue: Issue): string {
+  if (issue.weight === "error") return "Until then the pool is not served. Change it as the sentence says.";
+  if (costsIpv6(issue)) return "IPv4 is served all the same. Change it as the sentence says.";
+  return "It is served. Change it as the sentence says when you can.";
 }
 
 function agentFaults(

@@ -169,6 +169,9 @@ describe("check", () => {
   });
   const kept = { ...holdOf("10.0.0.30", { vm: "later" }) };
   const dual = poolOf("blue", blue.object.spec.ipv4Config, { ipv6Config: { cidr: "fd00::/64" } });
+  const beside = poolOf("twin", { cidr: "10.0.1.0/24" }, { ipv6Config: { cidr: "fd00::/64" } });
+  const dual6 = poolOf("whole", { cidr: "10.0.2.0/24" }, { ipv6Config: { cidr: "fd00::/56" } });
+  const third = { ...deployment, metadata: { annotations: { [agentOfAnnotation]: "shop/whole" } } } as AgentDeployment;
   const cooling = { untilMs: nowMs, lastOwner: "" as never };
 
   it.each<[string, Partial<VmNetworksCheck>, readonly string[]]>([
@@ -185,6 +188,16 @@ describe("check", () => {
       "two that overlap",
       { pools: [blue, twin], deployments: [deployment, second], pods: [agent, its(agent, "shop/twin")] },
       ["error vm-pools-overlap ippl shop/twin"],
+    ],
+    [
+      "two whose IPv6 overlaps: IPv4 is served, and a NIC misses nothing",
+      {
+        pools: [blue, beside, dual6].toSorted((a, b) => (a.key < b.key ? -1 : 1)),
+        deployments: [deployment, second, third],
+        pods: [agent, its(agent, "shop/twin"), its(agent, "shop/whole")],
+        holds: [holdOf("10.0.0.10"), holdOf("fd00::10")],
+      },
+      ["warning vm-pools-overlap ippl shop/whole"],
     ],
     ["a network that is gone", { definitions: new Map() }, ["error vm-network-missing ippl shop/blue"]],
     [

@@ -43,6 +43,11 @@ export class ClaimsLeader {
     this.#gate = new FeatureGate({ ...common, mode: gate, needsLabel });
   }
 
+  /** For who shows them something: with the indexes `family`, `network` and others (caches.ts). */
+  get claims() {
+    return this.#caches.claims;
+  }
+
   /** On every replica; every cluster has these kinds. */
   get informers() {
     return [this.#caches.namespaces] as const;

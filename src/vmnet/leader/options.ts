@@ -1,6 +1,7 @@
 // What the reconcilers of managed DHCP are given, and the seam to whoever runs agents.
+import type { OptionalInformer } from "../../cluster/optional-informer.ts";
 import type { ReconcilerOptions } from "../../cluster/reconciler-options.ts";
-import type { StoredManagedPool } from "../../cluster/resources.ts";
+import type { StoredClaim, StoredManagedPool } from "../../cluster/resources.ts";
 import type { DeepReadonly, ObjectKey } from "../../kube/meta.ts";
 import type { Random } from "../../net/draw.ts";
 import type { SaidCondition } from "../plan/vmnet-conditions.ts";
@@ -17,6 +18,8 @@ export interface VmnetOptions extends Pick<
   readonly trusted?: Trusted;
   /** What else is done for a pool: its agents, the labels of its definition. */
   readonly poolParts?: readonly PoolPart[];
+  /** Followed by src/claims, with the indexes `family` and `network`. Absent: no claim is shown anything. */
+  readonly claims?: OptionalInformer<StoredClaim>;
   /** Free also where the network configs of very many holds seem to be gone at once. Default: no. */
   readonly allowMassRelease?: boolean;
   /** How often a cluster that lacks the kinds is asked again. Default: 30 s. */

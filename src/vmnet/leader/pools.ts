@@ -43,6 +43,8 @@ const parallel = 8;
 const namedMax = 5;
 /** A NetworkAttachmentDefinition was there, and is not. Told from one that never was. */
 const networkGone = "NetworkGone";
+/** Addresses are given, of IPv4 alone, although the pool asks for IPv6. */
+const withoutIpv6Reason = "NoIPv6";
 
 export class Pools {
   readonly #options: PoolsOptions;
@@ -133,7 +135,8 @@ export class Pools {
     const { client, clock, poolParts = [] } = this.#options;
     const words = poolParts.map((part) => part.say(pool));
     const { agentPodRef } = words.find((word) => word.agentPodRef !== undefined) ?? {};
-    const use = plan && !plan.paused ? { plan, ...this.useOf(plan) } : undefined;
+    const given = this.#options.networks.planOf(pool);
+    const use = given && !given.paused ? { plan: given, ...this.useOf(given) } : undefined;
     const status = statusOfPool({
       pool,
       use,
@@ -185,15 +188,21 @@ export class Pools {
             wasThere ? networkGone : "Error",
           )
         : conditionOf("Registered", fault === undefined, fault);
-    return [registered, conditionOf("CacheReady", fault === undefined, fault), conditionOf("Stopped", false)];
+    const lack = fault === undefined ? networks.lackOf(pool) : undefined;
+    const given =
+      lack === undefined
+        ? conditionOf("CacheReady", fault === undefined, fault)
+        : { type: "CacheReady", status: true, reason: withoutIpv6Reason, message: lack };
+    return [registered, given, conditionOf("Stopped", false)];
   }
 
   #tell(pool: Pool, { conditions = [] }: NonNullable<kinds.StoredManagedPool["status"]>): void {
     const before = pool.status?.conditions ?? [];
-    for (const { type, status, message } of conditions) {
+    for (const { type, status, reason = "", message } of conditions) {
       const was = before.find((each) => each.type === type);
-      if (status !== "False" || message === undefined || was?.message === message) continue;
-      this.#options.events?.record(pool, "Warning", `Not${type}`, message);
+      const isReserve = reason === withoutIpv6Reason;
+      if ((status !== "False" && !isReserve) || message === undefined || was?.message === message) continue;
+      this.#options.events?.record(pool, "Warning", isReserve ? reason : `Not${type}`, message);
     }
   }
 

@@ -3,6 +3,7 @@
 //   machines   the VM's NICs           -> its network config       one write
 //   configs    the config's NICs       -> holds, then its status   one write each
 //   pools      the holds of a pool     -> the pool's status        at most one write a second
+//   claims     the holds of a NIC      -> the claim's status       one write; where a network has claims
 // A network config without an address waits in `#waiting` by its networks, and is woken by whatever could free one.
 import { parseDomain } from "../../api/pools/domain.ts";
 import { fetchState, readState } from "../../cluster/state.ts";
@@ -15,6 +16,7 @@ import { ReservationLedger } from "../../ledger/reservation/reservation-ledger.t
 import type { NicHold } from "../plan/nic-hold.ts";
 import { AllocationError, Allocator } from "./allocation.ts";
 import { networksOf, type Pool, type VmnetCaches } from "./caches.ts";
+import { Claims } from "./claims.ts";
 import { Configs } from "./configs.ts";
 import { Machines } from "./machines.ts";
 import { isAdopted, isDeleting, Networks } from "./networks.ts";
@@ -42,6 +44,8 @@ export class VmnetTerm {
   readonly #machines: Controller;
   readonly #configs: Controller;
   readonly #pools: Controller;
+  readonly #claims: Controller;
+  readonly #claimsWork: Claims;
   readonly #poolsWork: Pools;
   readonly #upkeep: Upkeep;
   readonly #mirrorMs: number;
@@ -71,16 +75,19 @@ export class VmnetTerm {
     this.#machines = this.#controller("vm-network-machines", (key, signal) => machines.reconcile(key, signal));
     this.#configs = this.#controller("vm-network-configs", (key, signal) => configs.reconcile(key, signal));
     this.#pools = this.#controller("vm-network-pools", (key, signal) => this.#poolsWork.reconcile(key, signal));
+    this.#claimsWork = new Claims(shared);
+    this.#claims = this.#controller("vm-network-claims", (key, signal) => this.#claimsWork.reconcile(key, signal));
     this.#upkeep = new Upkeep({ ...shared, isPaused: (signal) => this.#isPaused(signal) });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { definitions, poolParts = [] } = this.#options;
+    const { definitions, claims, poolParts = [] } = this.#options;
     const { optional, holds } = this.#caches;
     try {
       await Promise.all([
         holds.synced(signal),
         definitions.known(signal),
+        claims?.known(signal),
         ...optional.map((each) => each.known(signal)),
       ]);
     } catch (error) {
@@ -91,13 +98,14 @@ export class VmnetTerm {
     this.#follow(signal);
     for (const part of poolParts) part.follow((pool) => this.#pools.enqueue(pool), signal);
     const aborted = () => {}; // before it was there
-    for (const each of [...optional, definitions])
+    for (const each of [...optional, definitions, ...(claims ? [claims] : [])])
       if (!each.isListed) each.listed(signal).then(() => this.#wakeAll(), aborted);
     this.#wakeAll();
     await Promise.all([
       this.#machines.run(signal),
       this.#configs.run(signal),
       this.#pools.run(signal),
+      this.#claims.run(signal),
       this.#upkeep.run(signal),
     ]);
   }
@@ -107,6 +115,7 @@ export class VmnetTerm {
     for (const key of pools.cache.keys()) this.#pools.enqueue(key);
     for (const key of configs.cache.keys()) this.#configs.enqueueBehind(key);
     for (const key of machines.cache.keys()) this.#machines.enqueueBehind(key);
+    for (const key of this.#options.claims?.cache.keys() ?? []) this.#claims.enqueueBehind(key);
   }
 
   #follow(signal: AbortSignal): void {
@@ -130,8 +139,11 @@ export class VmnetTerm {
           this.#networkChanged(this.#caches.networkOf(event.object));
       }),
       this.#options.definitions.handle(({ object, type }) => {
+        this.#claimsWork.definitionChanged();
+        for (const claim of this.#claimsWork.ofNetwork(keyOf(object))) this.#claims.enqueue(claim);
         if (type !== "update") this.#networkChanged(keyOf(object));
       }),
+      this.#options.claims?.handle(({ object }) => this.#claims.enqueue(keyOf(object))) ?? (() => {}),
     ];
     this.#holds.onChange = (domain, before, after) => this.#holdChanged(domain, before, after);
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
@@ -139,6 +151,7 @@ export class VmnetTerm {
 
   #machineChanged(key: ObjectKey): void {
     this.#machines.enqueue(key);
+    for (const claim of this.#claimsWork.ofMachine(key)) this.#claims.enqueue(claim);
     for (const config of this.#caches.configs.cache.byIndex("vm", key)) this.#configs.enqueue(keyOf(config));
   }
 
@@ -161,6 +174,7 @@ export class VmnetTerm {
     for (const pool of pools.cache.byIndex("network", network)) this.#pools.enqueue(keyOf(pool));
     for (const config of configs.cache.byIndex("network", network)) this.#configs.enqueue(keyOf(config));
     for (const vm of machines.cache.byIndex("network", network)) this.#machines.enqueue(keyOf(vm));
+    for (const claim of this.#claimsWork.ofNetwork(network)) this.#claims.enqueue(claim);
   }
 
   #holdChanged(domain: Domain, before: NicHold | undefined, after: NicHold | undefined): void {
@@ -169,9 +183,18 @@ export class VmnetTerm {
     const { owner } = after ?? before!;
     // Somebody else may have deleted or changed it; of what this process did, the config is being looked at already.
     this.#configs.enqueue(`${owner.namespace}/${owner.name}`);
+    this.#showClaims(owner);
     const isFreer = before !== undefined && (after === undefined || after.cooling !== undefined);
     const parts = parseDomain(domain);
     if (isFreer && parts.scope === "vm-network") this.#wakeWaiting(`${parts.namespace}/${parts.name}`);
+  }
+
+  /** Claims of the VM that the network config is for. */
+  #showClaims({ namespace, uid }: NicHold["owner"]): void {
+    const [config] = this.#caches.configs.cache.byIndex("uid", uid);
+    if (config === undefined) return;
+    const { vmName } = this.#caches.config(config);
+    for (const claim of this.#claimsWork.ofMachine(`${namespace}/${vmName}`)) this.#claims.enqueue(claim);
   }
 
   #wakeWaiting(network: string): void {
@@ -222,10 +245,11 @@ export class VmnetTerm {
 
   *#poolFigures() {
     for (const pool of this.#caches.pools.cache.list()) {
-      const { plan } = this.#caches.pool(pool);
+      const plan = this.#networks.planOf(pool);
       if (plan === undefined) continue;
       const use = this.#poolsWork.useOf(plan);
       for (const family of ["ipv4", "ipv6"] as const) {
+        if (plan[family] === undefined) continue;
         const counts = this.#holds.picture(plan.key, family === "ipv4" ? 4 : 6)?.counts();
         if (counts === undefined) continue;
         yield {

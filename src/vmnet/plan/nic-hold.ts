@@ -28,6 +28,8 @@ export interface NetworkFacts {
   readonly pools: readonly NetworkPool[];
   /** Sentences of pools that cannot be read. */
   readonly faults: readonly string[];
+  /** Sentences of pools that have no IPv6 although they ask for it. */
+  readonly lacks?: readonly string[];
 }
 
 /** For a sentence: `vmnetcfg shop/web (02:00:...)`. */

@@ -1,13 +1,13 @@
 // Conditions as Harvester's controller writes them, so that whoever reads them today goes on reading: type, status,
-// lastUpdateTime, and a reason and a message only where the status is False. Pure.
+// lastUpdateTime, and a reason and a message where the status is False, or True with a reserve. Pure.
 import { timestamp } from "../../kube/clock.ts";
 
 export interface SaidCondition {
   readonly type: string;
   readonly status: boolean;
-  /** One word; only where it is false. */
+  /** One word; where it is false, or true with a reserve. */
   readonly reason?: string;
-  /** A sentence; only where it is false. */
+  /** A sentence, where there is a reason. */
   readonly message?: string;
 }
 

@@ -9,7 +9,7 @@ import type { Family } from "./nic-slot.ts";
 
 /** The pool that can give it, or why none can. */
 export function judgeWanted(
-  { pools, faults }: NetworkFacts,
+  { pools, faults, lacks = [] }: NetworkFacts,
   mac: Mac,
   wanted: Address,
 ): { readonly pool: PoolPlan } | { readonly message: string } {
@@ -20,7 +20,8 @@ export function judgeWanted(
     return at?.place === "usable" || (at?.place === "reserved" && at.mac === mac);
   });
   if (giving !== undefined) return { pool: giving };
-  return { message: faults[0] ?? whyNotGiven(plans, mac, wanted) ?? `${wanted} is no address of a VM here.` };
+  const lack = wanted.family === 6 ? lacks[0] : undefined;
+  return { message: faults[0] ?? lack ?? whyNotGiven(plans, mac, wanted) ?? `${wanted} is no address of a VM here.` };
 }
 
 /** The address of the family that a pool keeps for this MAC. */

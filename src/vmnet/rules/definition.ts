@@ -1,5 +1,6 @@
-// The network behind a pool: whether managed DHCP may give its addresses. A CNI `ipam` of its own, or
-// `allowPersistentIPs`, would have two who answer for one address. Pure; an unreadable configuration is no reason.
+// The network behind a pool: whether managed DHCP may give its addresses, and by which name claims mean it. A CNI `ipam`
+// of its own, or `allowPersistentIPs`, would have two who answer for one address. Pure; an unreadable configuration is
+// no reason.
 import { isFields, show } from "./fields.ts";
 import { type Issue, Issues } from "./issue.ts";
 import type { NetworkRef } from "./network-ref.ts";
@@ -33,6 +34,15 @@ export function otherGivers({ config }: DefinitionText, network: NetworkRef): re
     }
   }
   return issues.list;
+}
+
+/** The name in its CNI configuration, by which claims refer to the network; empty: it has none that can be read. */
+export function networkNameIn({ config }: DefinitionText): string {
+  const whole = jsonOf(config);
+  if (!isFields(whole)) return "";
+  const plugins = Array.isArray(whole["plugins"]) ? whole["plugins"].filter(isFields) : [];
+  const names = [whole, ...plugins].map(({ name }) => name);
+  return names.find((name): name is string => typeof name === "string" && name !== "") ?? "";
 }
 
 function jsonOf(text: string): unknown {

@@ -10,6 +10,7 @@ import {
   examineNetworkRemoval,
   examinePool,
   examineRemoval,
+  givingPlan,
   type HeldAddress,
   type PoolFacts,
 } from "./examine-pool.ts";
@@ -123,14 +124,103 @@ describe("its place in the cluster", () => {
     expect(examined({ plan: first, others: [first, second] }), "the older one goes on").toBe("");
   });
 
-  test("two pools of one network: IPv6 apart, too", () => {
-    const ipv6Config = { cidr: "fd00:48::/64" };
+  test.each([
+    [
+      "its router in the other's range",
+      { serverIP: "10.1.0.3", router: "10.1.0.50" },
+      "router: 10.1.0.50 is an address",
+    ],
+    [
+      "a device in the other's range",
+      { serverIP: "10.1.0.3", reservations: [{ ipAddress: "10.1.0.50" }] },
+      "reservations: 10.1.0.50 is an address for VMs in ippl tenant-a/pool-48",
+    ],
+    [
+      "the other's router in its range",
+      { serverIP: "10.1.0.3", pool: { start: "10.1.0.1", end: "10.1.0.1" } },
+      "router of",
+    ],
+    [
+      "the other's device in its range",
+      { serverIP: "10.1.0.3", pool: { start: "10.1.0.200", end: "10.1.0.210" } },
+      "pool: 10.1.0.200 is a reservation of ippl tenant-a/pool-48; exclude it",
+    ],
+    ["its server is the other's router", { serverIP: "10.1.0.1" }, "serverIP: 10.1.0.1 is the router of"],
+    [
+      "the other's server is its router",
+      { serverIP: "10.1.0.3", router: "10.1.0.2" },
+      "router: 10.1.0.2 is the server of",
+    ],
+    [
+      "one address for two devices",
+      { serverIP: "10.1.0.3", reservations: [{ ipAddress: "10.1.0.200", macAddress: mac }] },
+      "reservations: 10.1.0.200 is a reservation of ippl tenant-a/pool-48, for nobody",
+    ],
+    [
+      "the same router, and the same device",
+      { serverIP: "10.1.0.3", router: "10.1.0.1", reservations: [{ ipAddress: "10.1.0.200" }] },
+      "",
+    ],
+  ])("what one pool keeps, no other gives: %s", (_, config, expected) => {
+    const first = planned({ ...subnet, router: "10.1.0.1", reservations: [{ ipAddress: "10.1.0.200" }] });
+    const range = { start: "10.1.0.150", end: "10.1.0.160" };
+    const second = planned({ cidr: "10.1.0.0/24", pool: range, ...config }, younger);
+    const said = examined({ plan: second, others: [first, second] });
+    if (expected === "") expect(said).toBe("");
+    else expect(said).toMatch(new RegExp(`^error .*${expected}`));
+  });
+
+  const outside = { start: "fd00:48::1:0", end: "fd00:48::1:ff" };
+  test.each([
+    ["another subnet", { cidr: "fd00:49::/64" }, ""],
+    ["apart in the same one", { cidr: "fd00:48::/64", pool: outside }, ""],
+    ["the same range", { cidr: "fd00:48::/64", pool: { start: "fd00:48::20" } }, "pool: fd00:48::20"],
+    ["a larger subnet around it", { cidr: "fd00:48::/56", pool: outside }, "cidr: fd00:48::/56 overlaps fd00:48::/64"],
+    ["a smaller one within", { cidr: "fd00:48::/80", pool: outside }, "cidr: fd00:48::/80 overlaps"],
+    [
+      "its server in the other's range",
+      { cidr: "fd00:48::/64", pool: outside, serverIP: "fd00:48::20" },
+      "serverIP: fd00",
+    ],
+    ["its router in the other's range", { cidr: "fd00:48::/64", pool: outside, router: "fd00:48::20" }, "router: fd00"],
+    [
+      "the other's server in its range",
+      { cidr: "fd00:48::/64", pool: { start: "fd00:48::2", end: "fd00:48::2" } },
+      "pool: fd00:48::2 is the server of ippl tenant-a/pool-48",
+    ],
+    [
+      "the other's router in its range",
+      { cidr: "fd00:48::/64", pool: { start: "fd00:48::3", end: "fd00:48::3" } },
+      "pool: fd00:48::3 is the router of ippl tenant-a/pool-48",
+    ],
+    [
+      "the same server",
+      { cidr: "fd00:48::/64", pool: outside, serverIP: "fd00:48::2" },
+      "serverIP: fd00:48::2 is the server",
+    ],
+  ])("IPv6 of two pools of one network: %s", (_, ipv6, expected) => {
+    const range = { start: "fd00:48::10", end: "fd00:48::ff" };
+    const ipv6Config = { cidr: "fd00:48::/64", pool: range, serverIP: "fd00:48::2", router: "fd00:48::3" };
     const first = planned(subnet, { ipv6Config });
-    const [over, apart] = ["fd00:48::/64", "fd00:49::/64"].map((cidr) =>
-      planned({ cidr: "10.1.1.0/24" }, { ...younger, ipv6Config: { cidr } }),
+    const second = planned({ cidr: "10.1.1.0/24" }, { ...younger, ipv6Config: ipv6 });
+    const said = examined({ plan: second, others: [first, second] });
+    const given = givingPlan(second, [first, second]);
+    expect(given.ipv4, "IPv4 goes on").toBe(second.ipv4);
+    expect(given.ipv6 === undefined).toBe(expected !== "");
+    if (expected === "") return expect(said).toBe("");
+    expect(said).toMatch(new RegExp(`^tolerated spec.ipv6Config.${expected}.* Until then the pool has no IPv6\\.$`));
+    expect(givingPlan(first, [first, second]), "the older one goes on").toBe(first);
+  });
+
+  test("link-local servers are one network's, whatever the subnets are", () => {
+    const ipv6 = (cidr: string) => ({ ipv6Config: { cidr, serverIP: "fe80::1" } });
+    const [first, second] = [
+      planned(subnet, ipv6("fd00:48::/64")),
+      planned({ cidr: "10.1.1.0/24" }, { ...younger, ...ipv6("fd00:49::/64") }),
+    ];
+    expect(examined({ plan: second, others: [first, second] })).toContain(
+      "fe80::1 is the server of ippl tenant-a/pool-48 too",
     );
-    expect(examined({ plan: over!, others: [first] })).toContain("spec.ipv6Config.pool: fd00:48::1");
-    expect(examined({ plan: apart!, others: [first] })).toBe("");
   });
 
   test("of two that came in the same second the first by name counts; a new one never does", () => {

@@ -2,12 +2,12 @@
 // the other pools, the cluster's own ranges, the addresses that are held. Pure: whoever asks brings the facts.
 import { describeOwner, type Owner } from "../../ipam/owner.ts";
 import { type Address, compare, equal } from "../../net/address.ts";
-import { common } from "../../net/interval-set.ts";
-import { formatInterval, includes, intersection } from "../../net/interval.ts";
+import { formatInterval, includes } from "../../net/interval.ts";
 import { overlaps } from "../../net/prefix.ts";
 import type { ClusterRange } from "./cluster-ranges.ts";
 import { type DefinitionText, otherGivers } from "./definition.ts";
-import { type Issue, Issues } from "./issue.ts";
+import { type Issue, Issues, withoutIpv6 } from "./issue.ts";
+import { clashWith } from "./pool-clash.ts";
 import { type Ipv4Plan, type Ipv6Plan, placementOf, type PoolPlan } from "./pool-plan.ts";
 
 /** Namespaces in which only administrators write: `--trusted-namespaces` of the controller. */
@@ -23,7 +23,7 @@ export interface PoolFacts {
   readonly trusted: Trusted;
 }
 
-/** Of a pool that is to be, or that is: an error keeps it from being served. */
+/** Of a pool that is to be, or that is: an error keeps it from being served. A clash of IPv6 costs it IPv6 alone. */
 export function examinePool(facts: PoolFacts): readonly Issue[] {
   const { plan, definition, others, clusterRanges } = facts;
   const issues = new Issues();
@@ -42,9 +42,11 @@ export function examinePool(facts: PoolFacts): readonly Issue[] {
     const message = `${own} overlaps ${what}, ${prefix}: VMs could not reach one of the two; write another subnet.`;
     issues.tolerate("overlaps-cluster", `spec.ipv${prefix.family}Config.cidr`, message);
   }
-  for (const other of others) {
-    const clash = other.key === plan.key ? undefined : clashOf(plan, other);
-    if (clash !== undefined && precedes(other, plan)) issues.error("overlapping-pool", clash.field, clash.message);
+  const clash = clashWith(plan, others, "ipv4");
+  if (clash !== undefined) issues.error("overlapping-pool", clash.field, clash.message);
+  const clash6 = clashWith(plan, others, "ipv6");
+  if (clash6 !== undefined) {
+    issues.tolerate("overlapping-pool", clash6.field, `${clash6.message} ${withoutIpv6}`);
   }
   return issues.list;
 }
@@ -54,57 +56,11 @@ function mayManage(poolNamespace: string, networkNamespace: string, trusted: Tru
   return poolNamespace === networkNamespace || trusted.has(poolNamespace);
 }
 
-/** Of two pools that cannot both be, the older one counts; of two that came at once, the first by name. */
-function precedes(a: PoolPlan, b: PoolPlan): boolean {
-  if (a.createdAt === "" || b.createdAt === "") return b.createdAt === "";
-  return a.createdAt === b.createdAt ? a.key < b.key : a.createdAt < b.createdAt;
-}
-
-/** Two pools of one network: the same subnet or two that are apart; ranges apart; each server its own address. */
-function clashOf(plan: PoolPlan, other: PoolPlan): { readonly field: string; readonly message: string } | undefined {
-  const [mine, theirs] = [plan.ipv4, other.ipv4];
-  const at = "spec.ipv4Config";
-  const isSame = mine.prefix.toString() === theirs.prefix.toString();
-  if (!isSame && overlaps(mine.prefix, theirs.prefix)) {
-    return {
-      field: `${at}.cidr`,
-      message: `${mine.prefix} overlaps ${theirs.prefix} of ippl ${other.key} on the same network; write the same subnet, or one apart from it.`,
-    };
-  }
-  const both = intersection(mine.range, theirs.range);
-  if (both !== undefined && (isSame || overlaps(mine.prefix, theirs.prefix))) {
-    const shared = [...common(mine.usable, theirs.usable)];
-    if (shared.length > 0) {
-      return {
-        field: `${at}.pool`,
-        message: `${formatInterval(shared[0]!)} is ippl ${other.key}'s too, on the same network; move start or end, or exclude it in one of the two.`,
-      };
-    }
-  }
-  if (equal(mine.server, theirs.server)) {
-    return {
-      field: `${at}.serverIP`,
-      message: `${mine.server} is the server of ippl ${other.key} too; write another: each pool's agents keep an address of their own.`,
-    };
-  }
-  if (placementOf(theirs, mine.server).place === "usable") {
-    return {
-      field: `${at}.serverIP`,
-      message: `${mine.server} is an address for VMs in ippl ${other.key}; write another, or exclude it there.`,
-    };
-  }
-  if (placementOf(mine, theirs.server).place === "usable") {
-    return {
-      field: `${at}.pool`,
-      message: `${theirs.server} is the server of ippl ${other.key}; exclude it, or move start or end.`,
-    };
-  }
-  const [shared] = plan.ipv6 && other.ipv6 ? common(plan.ipv6.usable, other.ipv6.usable) : [];
-  if (shared === undefined) return undefined;
-  return {
-    field: "spec.ipv6Config.pool",
-    message: `${formatInterval(shared)} is ippl ${other.key}'s too, on the same network; move start or end, or exclude it in one of the two.`,
-  };
+/** As addresses may be given out of it: without IPv6, where another pool of the network is in its way. */
+export function givingPlan(plan: PoolPlan, others: readonly PoolPlan[]): PoolPlan {
+  if (clashWith(plan, others, "ipv6") === undefined) return plan;
+  const { ipv6: _, ...rest } = plan;
+  return rest;
 }
 
 /** An address of the network that somebody has. */

@@ -78,6 +78,13 @@ export class Issues {
   }
 }
 
+/** What an error in `ipv6Config` costs, and nothing more: the end of its sentence. */
+export const withoutIpv6 = "Until then the pool has no IPv6.";
+
+export function costsIpv6({ message }: Issue): boolean {
+  return message.endsWith(withoutIpv6);
+}
+
 /** The names under which people find the objects: the plural `ippools` is whereabouts' too. */
 const poolKindName = "ippl";
 export const networkConfigKindName = "vmnetcfg";

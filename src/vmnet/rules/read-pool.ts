@@ -7,7 +7,7 @@ import { IntervalSet } from "../../net/interval-set.ts";
 import { includes, type Interval } from "../../net/interval.ts";
 import { contains, parseCidr, type Prefix } from "../../net/prefix.ts";
 import { addressOf, fieldsOf, flagOf, isFields, textOf } from "./fields.ts";
-import { type Issue, Issues } from "./issue.ts";
+import { type Issue, Issues, withoutIpv6 } from "./issue.ts";
 import { type NetworkRef, readNetworkRef } from "./network-ref.ts";
 import type { AddressReservation, Ipv4Plan, Ipv6Plan, PoolPlan, PoolService } from "./pool-plan.ts";
 import {
@@ -160,7 +160,7 @@ function readIpv6(value: unknown, key: string, outer: Issues): Ipv6Reading {
   const { plan, ...served } = ipv6Of({ family: 6, config: fieldsOf(value, path, issues), path, issues }, key);
   for (const { weight, code, field, message } of issues.list) {
     if (weight === "advice") outer.advise(code, field, message);
-    else outer.tolerate(code, field, weight === "error" ? `${message} Until then the pool has no IPv6.` : message);
+    else outer.tolerate(code, field, weight === "error" ? `${message} ${withoutIpv6}` : message);
   }
   return issues.hasErrors ? served : { plan, ...served };
 }

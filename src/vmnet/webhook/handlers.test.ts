@@ -5,6 +5,7 @@ import type { AdmissionRequest } from "../../kube/admission/admission-review.ts"
 import type { AdmissionHandler } from "../../kube/admission/admission.ts";
 import type { AnyObject } from "../../kube/meta.ts";
 import { type NetworkConfigReading, readNetworkConfig } from "../rules/read-network-config.ts";
+import { readPool } from "../rules/read-pool.ts";
 import { definitionHandler } from "./definition-handler.ts";
 import { networkConfigHandler } from "./network-config-handler.ts";
 import { poolDefaultsHandler, poolHandler } from "./pool-handler.ts";
@@ -62,6 +63,31 @@ function asked(
   };
   return handler(request, { signal });
 }
+
+describe("two pools of one network", () => {
+  const dual = (cidr: string, of: string, metadata: object = {}) =>
+    object({ networkName: "a/net", ipv4Config: { cidr }, ipv6Config: { cidr: of } }, metadata);
+  const older = dual("10.2.0.0/24", "fd00:1::/64", { name: "older", creationTimestamp: "2026-01-01T00:00:00Z" });
+  const here = poolHandler(
+    {
+      ...away,
+      definition: async () => ({ config: "{}" }),
+      poolsOf: async () => [{ ...readPool(older), key: "a/older" }],
+      holdsOf: async () => [],
+      clusterRanges: async () => [],
+    },
+    () => self,
+  );
+  test.each([
+    ["subnets apart", "fd00:2::/64", true],
+    ["one subnet of IPv6", "fd00:1::/64", false],
+    ["one within the other", "fd00:1::/80", false],
+  ])("%s", async (_, cidr, allowed) => {
+    expect(await asked(here, "CREATE", { after: dual("10.1.0.0/24", cidr) })).toMatchObject({ allowed });
+    const before = dual("10.1.0.0/24", "fd00:3::/64");
+    expect(await asked(here, "UPDATE", { before, after: dual("10.1.0.0/24", cidr) })).toMatchObject({ allowed });
+  });
+});
 
 const away503 = "the API server is away";
 
