@@ -272,7 +272,8 @@ class Agent {
       frames: (frames) => {
         for (const frame of frames) this.#networks.get(frame.network)?.agent.takeFrame(frame);
       },
-      link: ({ network, interface: name, state, mac, message }) => {
+      link: ({ network, interface: name, state, mac, acceptsRouters = false, message }) => {
+        this.#findings.tell(`interface ${name}`, acceptsRouters ? [acceptsRoutersWords(name)] : [], "not safe");
         log[state === "up" ? "info" : "warn"](message, { network, interface: name, state });
         this.#networks.get(network)?.agent.linked(state === "up" ? mac : undefined);
       },
@@ -335,6 +336,11 @@ class Agent {
     if (this.#networks.size === 0 && pools > 0) throw new Error("none of its pools is there yet");
     if (![...this.#all()].every(({ isLinked }) => isLinked)) throw new Error("an interface is not up");
   }
+}
+
+/** The setting is the pod's namespace's own, and the agent has no right to it. */
+function acceptsRoutersWords(name: string): string {
+  return `The kernel takes a default IPv6 route from whoever advertises one on ${name}, guests and other agents: set net.ipv6.conf.${name}.accept_ra to 0 there, in a pod by the plugin "tuning" in its NetworkAttachmentDefinition.`;
 }
 
 interface Followed {

@@ -196,8 +196,9 @@ export class NetworkAgent {
   }
 
   #flushV6({ setPools, deletePools, set, deleted, quarantines }: ServedDifference["v6"]): void {
-    for (const pool of deletePools) this.v6.deletePool(pool, this.served.poolObject(pool) === undefined);
+    // First what there is: one that goes may have the same router.
     for (const pool of setPools) this.v6.setPool(pool);
+    for (const pool of deletePools) this.v6.deletePool(pool, this.served.poolObject(pool)?.spec.paused === true);
     if (setPools.length + deletePools.length > 0) this.#setLink();
     this.v6.changeBindings(deleted, set);
     for (const { address } of deleted) if (this.served.v6.get(address) === undefined) this.leases.delete(address);

@@ -43,6 +43,8 @@ export class PlayedWire implements Wire {
   isCut = false;
   /** Addresses that were asked about, in order. */
   readonly asked: string[] = [];
+  /** Frames of IPv6. */
+  readonly sent: Uint8Array[] = [];
   readonly #ethernet: PlayedEthernet;
   readonly #server = new DhcpServer();
   readonly #networks = new Map<string, Network>();
@@ -115,7 +117,9 @@ export class PlayedWire implements Wire {
     return { close: () => {} };
   }
 
-  send(): void {}
+  send(_network: string, frame: Uint8Array): void {
+    this.sent.push(frame);
+  }
 
   async close(): Promise<void> {
     this.isCut = true;

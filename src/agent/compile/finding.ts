@@ -20,7 +20,7 @@ export class Findings {
   }
 
   /** All that is wrong with the object now; nothing ends what was told of it before. */
-  tell(object: string, sentences: readonly string[]): void {
+  tell(object: string, sentences: readonly string[], what = "not served as it is written"): void {
     const text = sentences.join(" ");
     if ((this.#told.get(object) ?? "") === text) return;
     if (text === "") {
@@ -29,7 +29,7 @@ export class Findings {
     }
     if (this.#told.size >= objectsMax) this.#told.clear();
     this.#told.set(object, text);
-    this.#log.warn("not served as it is written", { object, why: text });
+    this.#log.warn(what, { object, why: text });
   }
 
   all(): Readonly<Record<string, string>> {

@@ -14,6 +14,7 @@ import { listenerReport, listenerReportEveryMs } from "../../dhcp/v6/neighbor/li
 import { announceAddresses, answerNeighbor, groupsOf } from "../../dhcp/v6/neighbor/neighbor-advertisement.ts";
 import { type IcmpPacket, IcmpWriter } from "../../dhcp/v6/neighbor/packet.ts";
 import { finalAdvertisement, RaSender } from "../../dhcp/v6/neighbor/ra-sender.ts";
+import { type HeardAdvertisement, heardAdvertisement } from "../../dhcp/v6/neighbor/router-advertisement.ts";
 import { decodeSolicitation } from "../../dhcp/v6/neighbor/solicitation.ts";
 import { compileBindingV6 } from "../../dhcp/v6/server/binding.ts";
 import { NetworkV6 } from "../../dhcp/v6/server/network.ts";
@@ -91,12 +92,12 @@ export class ServiceV6 {
     if (served === undefined || isReportDue) this.#changed();
   }
 
-  /** `isGone`: guests are told that its router is none any more. One that is paused is silent. */
-  deletePool(name: string, isGone: boolean): void {
+  /** `isPaused`: it is silent. Otherwise guests are told that its router is none any more. */
+  deletePool(name: string, isPaused: boolean): void {
     const old = this.network.pool(name);
     if (!this.#pools.delete(name)) return;
     this.network.deletePool(name);
-    if (isGone && old !== undefined) this.#sendIcmp(finalAdvertisement(old));
+    if (!isPaused && old !== undefined) this.#withdraw(old);
     this.#changed();
   }
 
@@ -178,6 +179,14 @@ export class ServiceV6 {
     return { definition, sender: new RaSender(this.#options.random), advertised: 0 };
   }
 
+  /** Not while another pool here names the same router: all that guests know is the address of it. */
+  #withdraw(old: PoolV6): void {
+    for (const pool of this.network.pools()) {
+      if (pool.name !== old.name && isRouterOf(pool, old.advertisement?.source)) return;
+    }
+    this.#sendIcmp(finalAdvertisement(old));
+  }
+
   /** With the link-local address of the interface. What is advertised in another way goes out soon, and three times. */
   #compile(name: string): void {
     if (this.#mac === undefined) return;
@@ -185,11 +194,12 @@ export class ServiceV6 {
     const before = this.network.pool(name);
     const pool = compilePoolV6({ ...served.definition, linkLocal: addressFrom(linkLocalOf(this.#mac)) });
     this.network.setPool(pool);
-    const [old, now] = [before?.advertisement, pool.advertisement];
-    if (old === undefined || (now && isSame(old.message, now.message) && isSame(old.source, now.source))) return;
-    // Another source than before takes the old one's word back.
-    if (now === undefined || !isSame(old.source, now.source)) this.#sendIcmp(finalAdvertisement(before!));
-    served.sender = new RaSender(this.#options.random);
+    if (before === undefined) return; // its sender is new, too
+    const [old, now] = [before.advertisement, pool.advertisement];
+    if (old === now || (old && now && isSame(old.message, now.message) && isSame(old.source, now.source))) return;
+    // Who says nothing any more, or names another router, takes the word back.
+    if (!isRouterOf(pool, old?.source)) this.#withdraw(before);
+    served.sender.again(this.#options.clock.monotonicMs());
     this.#wake.abort();
   }
 
@@ -218,6 +228,8 @@ export class ServiceV6 {
   }
 
   #takeIcmp(frame: IcmpFrame, mac: Uint8Array): void {
+    const heard = heardAdvertisement(frame);
+    if (heard !== undefined) return this.#hear(heard);
     const question = decodeSolicitation(frame);
     if (question.kind === "router-solicitation") {
       const nowMs = this.#options.clock.monotonicMs();
@@ -233,6 +245,17 @@ export class ServiceV6 {
     }
   }
 
+  /** An agent of another pool takes its router back, which is ours too: guests know one router by that address. */
+  #hear({ source, isRouter }: HeardAdvertisement): void {
+    if (isRouter) return;
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const [name, { sender }] of this.#pools) {
+      if (!isRouterOf(this.network.pool(name), source)) continue;
+      sender.again(nowMs, contradictMs);
+      this.#wake.abort();
+    }
+  }
+
   #sendIcmp(packet: IcmpPacket | undefined): void {
     if (packet === undefined || this.#mac === undefined) return;
     this.#options.send(this.#icmp.frame(packet, this.#mac, undefined).slice());
@@ -244,10 +267,17 @@ export class ServiceV6 {
   }
 }
 
+function isRouterOf(pool: PoolV6 | undefined, source: Uint8Array | undefined): boolean {
+  const { advertisement } = pool ?? {};
+  return source !== undefined && advertisement?.finalMessage !== undefined && isSame(advertisement.source, source);
+}
+
 function due({ sender }: Served, pool: PoolV6, nowMs: number): IcmpPacket | undefined {
   return sender.nextMs <= nowMs ? sender.advertisement(pool, nowMs) : undefined;
 }
 
+/** Time to learn that this agent's own pool has changed, as another agent's has. */
+const contradictMs = 500;
 /** Woken by any change. */
 const idleMs = 3_600_000;
 /** 60 x 20 bytes: a report within 1,280 bytes. Two groups for all, and one for each server address. */

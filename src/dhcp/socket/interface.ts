@@ -72,6 +72,8 @@ export interface LinkReport {
   readonly state: LinkState;
   /** The interface's, in state `up` and `down`. */
   readonly mac?: Mac;
+  /** With `ipv6`, in state `up`: the kernel takes a default route from whoever advertises one there. */
+  readonly acceptsRouters?: boolean;
   /** A whole sentence, with the remedy. */
   readonly message: string;
 }

@@ -21,8 +21,12 @@ const PACKET_MR_MULTICAST = 0;
 /** A frame of 350 bytes counts as 1,280: room for 3,276 that wait, which is a host that boots 1,600 VMs at once. */
 const receiveBufferBytes = 4 * 1024 * 1024;
 
-/** All DHCPv6 servers and relays (ff02::1:2), all routers (ff02::2), as Ethernet has them (RFC 2464 section 7). */
+/**
+ * All DHCPv6 servers and relays (ff02::1:2), all routers (ff02::2), and all nodes (ff02::1), to whom routers advertise,
+ * as Ethernet has them (RFC 2464 section 7).
+ */
 const ipv6Groups = [
+  [0x33, 0x33, 0, 0, 0, 1],
   [0x33, 0x33, 0, 1, 0, 2],
   [0x33, 0x33, 0, 0, 0, 2],
 ] as const;

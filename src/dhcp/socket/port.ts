@@ -4,6 +4,7 @@ import { type Mac, macFromBytes, macToBytes } from "../../net/mac.ts";
 import { ethernetBytes, etherType, tagBytes } from "../frame/ethernet.ts";
 import { payloadAt } from "../frame/frame.ts";
 import type { ReplyWriter } from "../server/send.ts";
+import { acceptsRouters } from "./accepts-routers.ts";
 import { type Device, deviceOf } from "./device.ts";
 import type { LinkReport, LinkState, SocketCounters } from "./interface.ts";
 import { libc, wireFailure } from "./libc.ts";
@@ -39,6 +40,7 @@ export class Port {
   #message = "";
   /** Of all links with IPv6; undefined: none has it. */
   #groups: readonly Mac[] | undefined;
+  #acceptsRouters = false;
   #lookDueMs = -Infinity;
   #received = 0;
   #sent = 0;
@@ -188,12 +190,15 @@ export class Port {
   #look(nowMs: number): void {
     const socket = this.#fd;
     const { state, message } = this.#follow();
+    const accepts = state === "up" && this.#groups !== undefined && acceptsRouters(this.name);
     this.#lookDueMs = nowMs + (state === "up" || state === "refused" ? lookEveryMs : lookOftenMs);
-    if (state === this.#state && message === this.#message && socket === this.#fd) return;
+    const isSame = state === this.#state && message === this.#message && socket === this.#fd;
+    if (isSame && accepts === this.#acceptsRouters) return;
+    this.#acceptsRouters = accepts;
     this.#state = state;
     this.#message = message;
     for (const { link } of this.#links.values()) {
-      if (state === "up") link.answered.announceAgain(nowMs);
+      if (state === "up" && !isSame) link.answered.announceAgain(nowMs);
       this.#report(link);
     }
   }
@@ -225,7 +230,9 @@ export class Port {
   #report(link: Link): void {
     const { network } = link.definition;
     const mac = this.#device === undefined ? {} : { mac: macFromBytes(this.#device.mac) };
-    this.#context.report({ network, interface: this.name, state: this.#state, ...mac, message: this.#message });
+    const accepts = this.#acceptsRouters && link.definition.ipv6 ? { acceptsRouters: true } : {};
+    const about = { network, interface: this.name, state: this.#state };
+    this.#context.report({ ...about, ...mac, ...accepts, message: this.#message });
   }
 
   #close(): void {

@@ -58,6 +58,7 @@ describe("a router advertisement, byte by byte", () => {
       ...toEverybody,
       head + prefix + rdnss + dnssl,
     ]);
+    expect(finalAdvertisement(poolOf())).toBeUndefined();
   });
 
   it("from a link-local address, where the server's is none", () => {
@@ -111,6 +112,32 @@ describe("when it is sent", () => {
     sender.advertisement(pool, 0);
     return sender;
   };
+
+  it("anew as at first where it has changed, or was taken back, and no more often than every three seconds", () => {
+    const sender = started();
+    for (const nowMs of [1000, 1200]) sender.again(nowMs, 500);
+    expect(sender.nextMs).toBe(3000);
+    expect(sender.advertisement(pool, 3000)).toBeDefined();
+    sender.again(10_000, 500);
+    const sentMs = [];
+    for (let sent = 0; sent < 4; sent++) {
+      sentMs.push(sender.nextMs);
+      sender.advertisement(pool, sender.nextMs);
+    }
+    expect(sentMs).toEqual([10_500, 26_500, 42_500, 441_500]);
+  });
+
+  it("at once where a pool advertises again, whatever it was asked meanwhile", () => {
+    const sender = new RaSender(() => 0.5);
+    const silent = poolOf({ advertise: false });
+    expect(sender.advertisement(silent, 0)).toBeUndefined();
+    sender.solicited(rs("fe80::11"), 1000);
+    expect(sender.advertisement(silent, 1250)).toBeUndefined();
+    expect(sender.nextMs).toBe(Infinity);
+    sender.again(2000);
+    expect(sender.nextMs).toBe(2000);
+    expect(sender.advertisement(pool, 2000)).toBeDefined();
+  });
 
   it("to who asks, within half a second, once", () => {
     const sender = started();

@@ -44,7 +44,7 @@ export class RaSender {
     this.#random = random;
   }
 
-  /** When there is something to ask for: now at first, never later than the next multicast. */
+  /** When there is something to ask for: now at first, never later than the next multicast. Infinity: nothing. */
   get nextMs(): number {
     let nextMs = this.#multicastMs ?? -Infinity;
     for (const { atMs } of this.#waiting.values()) nextMs = Math.min(nextMs, atMs);
@@ -55,7 +55,7 @@ export class RaSender {
   advertisement({ advertisement }: PoolV6, nowMs: number): IcmpPacket | undefined {
     if (advertisement === undefined) {
       this.#waiting.clear();
-      this.#plan(nowMs);
+      this.#multicastMs = Infinity;
       return undefined;
     }
     const { source, message } = advertisement;
@@ -85,6 +85,13 @@ export class RaSender {
     this.#multicastMs = Math.min(this.#multicastMs ?? Infinity, Math.max(atMs, this.#lastMs + multicastGapMs));
   }
 
+  /** What is advertised is new, or was taken back by somebody: to all, soon, and three times as at first. */
+  again(nowMs: number, delayMs = 0): void {
+    this.#sent = 0;
+    if (this.#multicastMs === undefined) return; // the first is due
+    this.#multicastMs = Math.min(this.#multicastMs, Math.max(nowMs + delayMs, this.#lastMs + multicastGapMs));
+  }
+
   /** The first three come soon after each other, so that nobody who missed one waits for ten minutes. */
   #plan(nowMs: number): void {
     this.#sent += 1;
@@ -94,9 +101,13 @@ export class RaSender {
   }
 }
 
-/** The last word, when the pool is served no more; not when another agent of it takes over. */
+/**
+ * The last word, when the pool is served no more; not when another agent of it takes over, nor while another pool names
+ * the router. Undefined: it advertises none.
+ */
 export function finalAdvertisement({ advertisement }: PoolV6): IcmpPacket | undefined {
-  return advertisement === undefined ? undefined : toAll(advertisement.source, advertisement.finalMessage);
+  if (advertisement?.finalMessage === undefined) return undefined;
+  return toAll(advertisement.source, advertisement.finalMessage);
 }
 
 function toAll(source: Uint8Array, message: Uint8Array): IcmpPacket {

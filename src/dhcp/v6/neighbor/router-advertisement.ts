@@ -7,15 +7,16 @@
 import type { V6Address } from "../../../net/address.ts";
 import type { Prefix } from "../../../net/prefix.ts";
 import { uintBytes } from "../../options/bytes.ts";
-import { bytesOfAddress, concatenate, putUint16 } from "../bytes.ts";
+import { bytesOfAddress, concatenate, isLinkLocal, putUint16, uint16 } from "../bytes.ts";
+import type { IcmpFrame } from "../frame/frame.ts";
 
 export interface RouterAdvertisement {
   /** The link-local address that it is sent from. */
   readonly source: Uint8Array;
   /** ICMPv6 messages, with room for the checksum. */
   readonly message: Uint8Array;
-  /** The last one, by which a router that was advertised is one no more (section 6.2.5). */
-  readonly finalMessage: Uint8Array;
+  /** The last one, by which the router is one no more (section 6.2.5). Undefined: none is advertised. */
+  readonly finalMessage: Uint8Array | undefined;
 }
 
 export interface AdvertisementParts {
@@ -28,7 +29,15 @@ export interface AdvertisementParts {
   readonly domainSearch: Uint8Array | undefined;
 }
 
+export interface HeardAdvertisement {
+  readonly source: Uint8Array;
+  readonly isRouter: boolean;
+}
+
 const routerAdvertisementType = 134;
+const headBytes = 16;
+/** What no router lets through: the sender is on this link. */
+const neighborHopLimit = 255;
 const flag = { managed: 0x80, other: 0x40 } as const;
 const option = { prefix: 3, mtu: 5, dnsServers: 25, domainSearch: 31 } as const;
 /** The prefix is on the link (L). Guests make no addresses from it (A is not set): they come by DHCPv6. */
@@ -44,7 +53,7 @@ const prefixSeconds = { valid: 2_592_000, preferred: 604_800 } as const;
 
 export function routerAdvertisement(parts: AdvertisementParts): RouterAdvertisement {
   const { source, isRouter, subnet, mtu, dnsServers, domainSearch } = parts;
-  const head = new Uint8Array(16);
+  const head = new Uint8Array(headBytes);
   // Hop limit, reachable time and retransmission timer are 0: not told by us.
   head.set([routerAdvertisementType, 0, 0, 0, 0, flag.managed | flag.other]);
   const options = [
@@ -53,10 +62,11 @@ export function routerAdvertisement(parts: AdvertisementParts): RouterAdvertisem
     ...(dnsServers === undefined ? [] : [listOption(option.dnsServers, dnsServers)]),
     ...(domainSearch === undefined ? [] : [listOption(option.domainSearch, domainSearch)]),
   ];
-  const finalMessage = concatenate([head, ...options]);
-  const message = finalMessage.slice();
-  if (isRouter) putUint16(message, lifetimeAt, lifetimeSeconds);
-  return { source, message, finalMessage };
+  const withoutRouter = concatenate([head, ...options]);
+  if (!isRouter) return { source, message: withoutRouter, finalMessage: undefined };
+  const message = withoutRouter.slice();
+  putUint16(message, lifetimeAt, lifetimeSeconds);
+  return { source, message, finalMessage: withoutRouter };
 }
 
 function prefixOption(subnet: Prefix): Uint8Array {
@@ -75,6 +85,13 @@ function prefixOption(subnet: Prefix): Uint8Array {
 /** Reserved, lifetime, and the list (RFC 8106 sections 5.1 and 5.2). */
 function listOption(type: number, list: Uint8Array): Uint8Array {
   return optionOf(type, concatenate([new Uint8Array(2), uintBytes(lifetimeSeconds, 4), list]));
+}
+
+/** An advertisement off the wire, as a view of the frame; undefined: none, or none of this link (section 6.1.2). */
+export function heardAdvertisement({ payload, hopLimit, source }: IcmpFrame): HeardAdvertisement | undefined {
+  const isOne = payload[0] === routerAdvertisementType && payload[1] === 0 && payload.length >= headBytes;
+  if (!isOne || hopLimit !== neighborHopLimit || !isLinkLocal(source)) return undefined;
+  return { source, isRouter: uint16(payload, lifetimeAt) > 0 };
 }
 
 /** Type, length in units of eight bytes, and zeros up to a whole one (section 4.6). */
