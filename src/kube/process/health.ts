@@ -1,6 +1,7 @@
 // The plain HTTP endpoint for the kubelet and Prometheus: /healthz, /readyz, /metrics. It tells; it changes nothing.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Server as NetServer } from "node:net";
+import { pipeline } from "node:stream/promises";
 
 import { asError, orAborted } from "../abort.ts";
 import { type Clock, deadline, realClock } from "../clock.ts";
@@ -20,6 +21,12 @@ export interface HealthOptions {
   readonly clock?: Clock;
   /** Further pages. Key: the path. */
   readonly pages?: Readonly<Record<string, () => { readonly text: string; readonly contentType: string }>>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string | AsyncIterable<string>;
+  readonly contentType?: string;
 }
 
 /** The kubelet's own probes give up after a second by default; a check that hangs must still be named. */
@@ -50,18 +57,23 @@ export class HealthServer {
     try {
       const { pathname } = new URL(request.url ?? "/", "http://health");
       const { status, text, contentType } = await this.#answer(request.method ?? "", pathname);
-      response.writeHead(status, { "content-type": contentType ?? "text/plain; charset=utf-8" }).end(text);
+      const body = request.method === "HEAD" ? "" : text;
+      response.writeHead(status, { "content-type": contentType ?? "text/plain; charset=utf-8" });
+      if (typeof body === "string") response.end(body);
+      else await pipeline(body, response);
     } catch (error) {
-      response.writeHead(500).end(`${asError(error).message}\n`);
+      // An answer under way is cut short, so that nobody takes it for whole; a scraper that has gone is no failure.
+      if (response.headersSent) response.destroy();
+      else response.writeHead(500).end(`${asError(error).message}\n`);
     }
   }
 
-  async #answer(method: string, path: string): Promise<{ status: number; text: string; contentType?: string }> {
+  async #answer(method: string, path: string): Promise<Answer> {
     if (method !== "GET" && method !== "HEAD") return { status: 405, text: "GET only\n" };
     if (path === "/healthz") return this.#judge(this.#options.healthz());
     if (path === "/readyz") return this.#judge(this.#options.readyz());
     if (path === "/metrics" && this.#options.metrics !== undefined) {
-      return { status: 200, ...(await this.#options.metrics.expose()) };
+      return { status: 200, ...this.#options.metrics.expose() };
     }
     const { pages = {} } = this.#options;
     if (Object.hasOwn(pages, path)) return { status: 200, ...pages[path]!() };
@@ -70,7 +82,7 @@ export class HealthServer {
   }
 
   /** One line per check, in the manner of the API server's own endpoints. */
-  async #judge(checks: Checks): Promise<{ status: number; text: string }> {
+  async #judge(checks: Checks): Promise<Answer> {
     using limit = deadline(this.#options.clock ?? realClock, checkMs);
     const judged = Object.entries(checks).map(async ([name, check]) => {
       try {

@@ -1,6 +1,9 @@
 // What the leader measures of managed DHCP, for Prometheus: under Harvester's names, which dashboards know, and ours.
-// Gauges are asked for when somebody scrapes, of what is there then: a series goes with its object.
+// Gauges are asked for when somebody scrapes, of what is there then: a series goes with its object. Those of NICs are
+// as many as NICs, and are never kept.
 import { Counter, Gauge, type Registry } from "prom-client";
+
+import { type Sample, StreamedGauge } from "../../kube/process/streamed-gauge.ts";
 
 interface PoolFigures {
   /** namespace/name */
@@ -23,6 +26,7 @@ interface NicFigures {
 
 export interface VmnetFigures {
   pools(): Iterable<PoolFigures>;
+  /** Those of one network config in a row. */
   nics(): Iterable<NicFigures>;
 }
 
@@ -58,15 +62,11 @@ export class VmnetMetrics {
       (pool) => pool.cooling,
     );
     const nics = () => this.#figures.nics();
-    const gauge = new Gauge({
+    const gauge = new StreamedGauge({
       name: "vmdhcpcontroller_vmnetcfg_status",
       help: "1 for each NIC of a network config, with its address and state.",
-      labelNames: ["vmnetcfg", "network", "mac", "ip", "state"],
-      registers,
-      collect() {
-        this.reset();
-        for (const { config: vmnetcfg, ...labels } of nics()) this.set({ vmnetcfg, ...labels }, 1);
-      },
+      registry,
+      samples: () => nicSamples(nics()),
     });
     void gauge;
     this.#steps = new Counter({
@@ -92,4 +92,20 @@ export class VmnetMetrics {
   readonly did = (kind: Did): void => this.#steps.inc({ kind });
   readonly failed = (): void => this.#failures.inc();
   readonly heldBack = (isHeldBack: boolean): void => this.#heldBack.set(isHeldBack ? 1 : 0);
+}
+
+type NicLabel = "vmnetcfg" | "network" | "mac" | "ip" | "state";
+
+/** A status may name a NIC twice. A series has one value. */
+function* nicSamples(nics: Iterable<NicFigures>): Iterable<Sample<NicLabel>> {
+  const told = new Set<string>();
+  let last = "";
+  for (const { config: vmnetcfg, network, mac, ip, state } of nics) {
+    if (vmnetcfg !== last) told.clear();
+    last = vmnetcfg;
+    const series = JSON.stringify([network, mac, ip, state]);
+    if (told.has(series)) continue;
+    told.add(series);
+    yield { labels: { vmnetcfg, network, mac, ip, state }, value: 1 };
+  }
 }

@@ -50,7 +50,13 @@ function container(image: string): object {
       `--metrics-port=${controllerMetricsPort}`,
       "--log-format=json",
     ],
-    env: [{ name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }], // who leads, in the lease
+    env: [
+      { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }, // who leads, in the lease
+      // V8 lets the room for new objects grow to 128 MiB while lists are read, and keeps it: 475 MiB with 100,000
+      // bindings became 346. Reading them took as much processor time. As of agents, few arenas.
+      { name: "MALLOC_ARENA_MAX", value: "2" },
+      { name: "NODE_OPTIONS", value: "--max-semi-space-size=1" },
+    ],
     ports: [{ name: "metrics", containerPort: controllerMetricsPort }],
     startupProbe: { ...health("/healthz"), periodSeconds: 2, failureThreshold: 60 },
     livenessProbe: { ...health("/healthz"), periodSeconds: 20, failureThreshold: 3 },
