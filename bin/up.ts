@@ -8,7 +8,8 @@ import { definitionOf } from "../src/api/definition.ts";
 import { kinds, managedDhcpKinds } from "../src/api/kinds.ts";
 import { networkAttachmentDefinitionCrd } from "../src/api/network-attachment-definition.ts";
 import { type Api, openApi } from "../src/apiserver/api.ts";
-import { serve, type Served } from "../src/apiserver/serve/server.ts";
+import { serve } from "../src/apiserver/serve/server.ts";
+import { DatabaseError } from "../src/apiserver/store/database.ts";
 import { installClaimDefinition } from "../src/claims/crd.ts";
 import { UsageError } from "../src/cli/cluster-command.ts";
 import { stopSignal } from "../src/cli/connection.ts";
@@ -33,7 +34,8 @@ export async function up(options: UpOptions, output: Output): Promise<void> {
     const client = new KubeClient({ transport: api.transport, userAgent: "holdfast up" });
     await makeKinds(client, api);
     if (options.example) await makeExample(client, api);
-    const served = await listen(api, options, kubeconfig);
+    const { host, port } = options;
+    const served = await serve(api, { host, port, kubeconfigPath: kubeconfig });
     output.line(`Holdfast's own Kubernetes API: ${served.url} (data in ${options.data})`);
     output.line("");
     output.line(`  export KUBECONFIG=${kubeconfig}`);
@@ -78,31 +80,22 @@ function makeFolder(path: string): void {
   }
 }
 
+/** Who has a database of another version is told by its error what reads it. */
+const databaseRemedies: Readonly<Record<DatabaseError["code"], string>> = {
+  used: " Stop the other `holdfast up`, or give another --data.",
+  foreign: " Give another --data.",
+  disk: " Give another --data, or the rights to this one.",
+  layout: "",
+};
+
 function open(path: string): Api {
   try {
     return openApi({ path });
   } catch (error) {
-    const remedy = "Stop the other `holdfast up`, or give another --data.";
-    throw new UsageError(`${asError(error).message} ${remedy}`, 1, { cause: error });
+    if (!(error instanceof DatabaseError)) throw error;
+    throw new UsageError(`${error.message}${databaseRemedies[error.code]}`, 1, { cause: error });
   }
 }
-
-async function listen(api: Api, { host, port }: UpOptions, kubeconfigPath: string): Promise<Served> {
-  try {
-    return await serve(api, { host, port, kubeconfigPath });
-  } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    const why = listenErrors[code] ?? asError(error).message;
-    const remedy = "give another --port (0 takes a free one) or --host.";
-    throw new UsageError(`${host}:${port} ${why}: ${remedy}`, 1, { cause: error });
-  }
-}
-
-const listenErrors: Readonly<Record<string, string>> = {
-  EADDRINUSE: "is in use by another program",
-  EADDRNOTAVAIL: "is no address of this machine",
-  EACCES: "needs more rights",
-};
 
 const namespaces = defineResource({
   group: "",

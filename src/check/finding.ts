@@ -80,12 +80,6 @@ export function named(keys: readonly string[]): string {
 
 const namedMax = 10;
 
-/** A number of things in a sentence: `1 slice`, `2 slices`. */
-export function count(number: number, noun: string): string {
-  if (number === 1) return `1 ${noun}`;
-  return `${number} ${noun}${noun.endsWith("s") ? "es" : "s"}`;
-}
-
 type Said = Pick<Finding, "message" | "remedy" | "repair">;
 
 export function finding(

@@ -9,6 +9,7 @@ import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { hasFinalizer, removeFinalizer } from "../kube/finalizer.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { counted } from "../net/counted.ts";
 import { ClaimsError } from "./moves/move.ts";
 
 export interface FinalizerReleaseOptions extends ClusterAccess {
@@ -38,7 +39,7 @@ export async function releaseFinalizers(options: FinalizerReleaseOptions): Promi
   await assertNobodyLeads(options);
   let count = 0;
   for (const claim of ours) if (await release(client, claim, signal)) count += 1;
-  say(`${count === 1 ? "1 claim was" : `${count} claims were`} let go, and kept with the addresses in the status.`);
+  say(`${counted(count, "claim was", "claims were")} let go, and kept with the addresses in the status.`);
   return count;
 }
 
@@ -52,7 +53,7 @@ function forecast(claims: readonly StoredClaim[]): string[] {
   });
   return [
     ...lines,
-    `${claims.length === 1 ? "1 claim loses" : `${claims.length} claims lose`} the finalizer ${claimFinalizer}. From then on a delete ends ` +
+    `${counted(claims.length, "claim loses", "claims lose")} the finalizer ${claimFinalizer}. From then on a delete ends ` +
       "a claim, also while its VM runs, and whatever hands out addresses next may give its address to another.",
     ...(ends.length === 0 ? [] : [`Being deleted, and gone at once: ${ends.length}.`]),
   ];

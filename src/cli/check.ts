@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 
 import type { Finding } from "../check/finding.ts";
+import { counted } from "../net/counted.ts";
 import { ClusterCommand, type LookOptions, type Printed, UsageError } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
@@ -40,8 +41,7 @@ export function checkCommand(output: Output, check: Check): Command {
       if (format === "json") output.line(JSON.stringify({ findings }));
       else for (const line of linesOf(findings)) output.line(line);
       const left = findings.filter(({ severity, repaired }) => severity !== "info" && repaired?.isDone !== true).length;
-      if (left > 0)
-        throw new UsageError(left === 1 ? "1 finding needs attention." : `${left} findings need attention.`, 1);
+      if (left > 0) throw new UsageError(`${counted(left, "finding needs", "findings need")} attention.`, 1);
     });
 }
 

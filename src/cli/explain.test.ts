@@ -1,6 +1,7 @@
 // The command line, as a person types it.
 import { describe, expect, it } from "vitest";
 
+import { ListenError } from "../kube/process/listen.ts";
 import { run, type Wiring } from "./program.ts";
 
 async function holdfast(...argv: string[]): Promise<{ code: number; out: string[]; err: string[] }> {
@@ -142,4 +143,12 @@ it("an error that no command expects is told without its stack", async () => {
   expect([code, err[0]]).toEqual([1, "holdfast: x is not a function"]);
   expect(err.join("\n")).not.toContain("    at ");
   expect(err[1]).toContain("HOLDFAST_TRACE=1");
+});
+
+it("an address that cannot be listened on is told with the flag that helps, and no talk of a defect", async () => {
+  const words = "0.0.0.0:9477 is in use by another program: give another --metrics-port.";
+  const err: string[] = [];
+  const wiring = { controller: () => Promise.reject(new ListenError(words)) } as unknown as Wiring;
+  const code = await run(["controller"], { line: () => {} }, (text) => err.push(text), wiring);
+  expect([code, err]).toEqual([1, [`holdfast: ${words}`]]);
 });

@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 
 import type { ShimSource } from "../cni/shim/install/install.ts";
 import { asError } from "../kube/abort.ts";
+import { ListenError } from "../kube/process/listen.ts";
 import type { Adopt } from "./adopt.ts";
 import type { Check } from "./check.ts";
 import type { Claims } from "./claims.ts";
@@ -112,6 +113,10 @@ export async function run(
     if (error instanceof UsageError) {
       complain(`holdfast: ${error.message}`);
       return error.exitCode;
+    }
+    if (error instanceof ListenError) {
+      complain(`holdfast: ${error.message}`);
+      return 1;
     }
     complain(`holdfast: ${asError(error).message}`);
     complain(traced(error));

@@ -110,7 +110,7 @@ describe("holdfast slices plan", () => {
       "  slices    16380 of 1024 addresses",
       "  nodes     5000 with a slice of their own; 11380 slices left for nodes that join or need more",
       expect.stringMatching(/^ {2}pods {6}10\d\d on a node with one slice; 16773119 in all$/),
-      "  floating  10.255.240.0/20, 4096 addresses that belong to no node",
+      "  floating  10.255.240.0/20, 4096 addresses of no node",
       expect.stringMatching(/^ {2}object {4}NodeSlicePool of about 4\d\d KiB, of 512 KiB/),
     ]);
   });

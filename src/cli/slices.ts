@@ -8,6 +8,7 @@ import { parseIpamConfig } from "../cni/config/ipam-config.ts";
 import { parseNetwork } from "../cni/config/network.ts";
 import { usefulOf } from "../cni/config/pool-definition.ts";
 import { CniError } from "../cni/error.ts";
+import { counted } from "../net/counted.ts";
 import { capacityOf, objectBytesMax, type SizingPlan, sizeFor } from "../slices/plan/capacity.ts";
 import {
   ClusterCommand,
@@ -122,7 +123,8 @@ function plan(flags: Flags, output: Output): void {
   const sized = sizeFor(capacityOf(range, sliceLength, floatingLength, useful), nodes);
   if (flags.output === "json") output.line(JSON.stringify(asData(sized)));
   else for (const line of planLines(sized)) output.line(line);
-  if (!fits(sized)) throw new UsageError(`${range} in slices of /${sliceLength} does not carry ${nodes} nodes.`, 1);
+  if (!fits(sized))
+    throw new UsageError(`${range} in slices of /${sliceLength} does not carry ${counted(nodes, "node")}.`, 1);
 }
 
 function fits({ carried, nodes, objectBytes }: SizingPlan): boolean {
@@ -177,17 +179,17 @@ function planLines(sized: SizingPlan): string[] {
   const { range, sliceLength, nodes, slices, addressesPerSlice, carried, spare, usable, podsPerNode, floating } = sized;
   const { objectBytes, suggestions } = sized;
   const facts: readonly (readonly [string, string])[] = [
-    ["slices", `${slices} of ${addressesPerSlice} addresses`],
-    ["nodes", `${carried} with a slice of their own; ${spare} slices left for nodes that join or need more`],
+    ["slices", `${slices} of ${counted(addressesPerSlice, "address")}`],
+    ["nodes", `${carried} with a slice of their own; ${counted(spare, "slice")} left for nodes that join or need more`],
     ["pods", `${podsPerNode} on a node with one slice; ${usable} in all`],
-    ["floating", floating === undefined ? "" : `${floating}, ${floating.size} addresses that belong to no node`],
+    ["floating", floating === undefined ? "" : `${floating}, ${counted(floating.size, "address")} of no node`],
     [
       "object",
       `NodeSlicePool of about ${kib(objectBytes)}, of ${kib(objectBytesMax)}, if nodes' names have 40 characters`,
     ],
   ];
   return [
-    `${range} in slices of /${sliceLength} for ${nodes} nodes: ${fits(sized) ? "it fits" : "it does not fit"}`,
+    `${range} in slices of /${sliceLength} for ${counted(nodes, "node")}: ${fits(sized) ? "it fits" : "it does not fit"}`,
     ...facts.flatMap(([name, text]) => (text === "" ? [] : [`  ${name.padEnd(8)}  ${text}`])),
     ...suggestions.map((each) => `  advice    ${each}`),
   ];

@@ -2,7 +2,7 @@
 import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import { stateReference } from "../cluster/state.ts";
 import { type Trusted, trustedNamespaces } from "../cni/config/trust.ts";
-import type { Ledger } from "../ipam/ledger.ts";
+import { describeDomain, type Ledger } from "../ipam/ledger.ts";
 import type { Runnable } from "../kube/process/stages.ts";
 import { Controller } from "../kube/queue/controller.ts";
 import { ReservationLedger } from "../ledger/reservation/reservation-ledger.ts";
@@ -95,7 +95,7 @@ export function leadPools(options: LeaderOptions): Runnable {
         metrics?.freed(reason);
         const { namespace, name, uid } = hold.owner;
         const pod = { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, ...(uid !== "" && { uid }) } };
-        const words = `Freed the IP address ${hold.address} of ${hold.domain}: ${why}.`;
+        const words = `Freed the IP address ${hold.address} in ${describeDomain(hold.domain)}: ${why}.`;
         // Under the name that whereabouts gives it, so that existing searches find it.
         events?.record(pod, "Normal", "IPAddressGarbageCollected", words);
       },

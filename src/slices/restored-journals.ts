@@ -16,6 +16,7 @@ import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { Log } from "../log/log.ts";
 import { attempt } from "../net/coded-error.ts";
+import { counted } from "../net/counted.ts";
 import { difference } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { containsPrefix, overlaps, type Prefix } from "../net/prefix.ts";
@@ -188,7 +189,7 @@ export class RestoredJournals {
       const possible = lost.filter((each) => this.#isPossible(each));
       const wrong = lost.filter((each) => !this.#isPossible(each));
       if (wrong[0] !== undefined && this.#warned.get(node) !== said) {
-        const what = `the Lease of node ${node} names ${wrong.length} slices that their pools cannot have, and they are ignored`;
+        const what = `the Lease of node ${node} names ${counted(wrong.length, "slice")} that no pool can have, and they are ignored`;
         const { pool, block } = wrong[0];
         log.warn(`${what}: look at its daemon, and at who else writes that Lease`, { node, pool, block: `${block}` });
       }

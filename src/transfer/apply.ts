@@ -2,6 +2,7 @@
 // half-way is taken back before anybody may write again.
 import { asError } from "../kube/abort.ts";
 import { detectUpstream } from "../ledger/coexistence/upstream.ts";
+import { counted } from "../net/counted.ts";
 import { TransferError } from "./error.ts";
 import { type MigrationOptions, assertCluster, clusterId, fenceFor, liftDead, performPhases } from "./migration.ts";
 import type { Goal } from "./plan/goal.ts";
@@ -150,7 +151,7 @@ async function assertNothingNew(options: ApplyOptions, record: MigrationRecord):
 function refuse(plan: Plan, { editDefinitions }: ApplyOptions): void {
   if (plan.conflicts.length > 0) {
     const conflicts = plan.conflicts.map(({ message, fix }) => `\n${message} ${fix}`);
-    const words = `Nothing was changed: the plan has ${conflicts.length} conflicts.${conflicts.join("")}`;
+    const words = `Nothing was changed: the plan has ${counted(conflicts.length, "conflict")}.${conflicts.join("")}`;
     throw new TransferError("conflict", words);
   }
   if (plan.edits.length > 0 && !editDefinitions) {

@@ -15,7 +15,7 @@ import { until } from "../lab/wait.ts";
 import { volume } from "../volume.ts";
 
 /** 60 pods with three interfaces take about 40 s on two idle cores; five times that for a busy machine. */
-const storyMs = 240_000;
+const storyMs = volume(240_000, 3 * 240_000);
 const outageMs = 20_000;
 const many = volume(30, 60);
 const half = many / 2;

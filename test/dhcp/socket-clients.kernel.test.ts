@@ -99,7 +99,7 @@ describe.concurrent("clients", () => {
     });
     await story(client, "REQUEST in INIT-REBOOT", `-> ACK ${address("isc")}`);
     second.kill("SIGKILL");
-    // dhclient takes its address away at once: a RELEASE that still waits for the server's ARP reply would be lost then.
+    // dhclient takes its address away at once: a RELEASE that waits for the server's ARP reply would be lost then.
     expect(await client.run("busybox", "ping", "-c", "1", "-W", "10", String(serverAddress))).toBe(0);
     expect(await client.run(...words, "-r", "eth0")).toBe(0);
     await story(client, "RELEASE");

@@ -1,5 +1,5 @@
 // `holdfast up` as a person runs it: started by the launcher, used with kubectl, stopped with Ctrl-C, started again.
-import { statSync } from "node:fs";
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 
@@ -66,6 +66,16 @@ describe("holdfast up", () => {
     const second = up("--port", "0");
     expect(await second.ended).toBe(1);
     expect(await second.until("--data")).toContain("Stop the other `holdfast up`, or give another --data.");
+  });
+
+  it("does not take a file of somebody else's for its database", async () => {
+    mkdirSync(fixture.data);
+    writeFileSync(join(fixture.data, "api.sqlite"), "a letter ".repeat(1000));
+    const run = up("--port", "0");
+    expect(await run.ended).toBe(1);
+    expect((await run.until("--data")).trim()).toMatch(
+      /^holdfast: \S+api\.sqlite is not a database of this API\. Give another --data\.$/,
+    );
   });
 
   it.each(["/proc/x/y", "/dev/null/x"])("refuses the folder %s, which cannot be made, in one line", async (folder) => {

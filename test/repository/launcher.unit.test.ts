@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { closingLine, inCi, tally, verdict } from "../../tools/test/tally.ts";
+import { closingLine, crashOf, inCi, plusTotals, tally, verdict } from "../../tools/test/tally.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 let folder: string;
@@ -135,6 +135,10 @@ describe("npm test", () => {
     expect(verdict({ ...green, failed: 1 }, [], false).exitCode).toBe(1);
     expect(verdict({ ...green, crashed: true }, [], false).exitCode).toBe(1);
     expect(closingLine({ ...green, crashed: true }, [])).toBe("3 passed, 1 failed, 0 skipped");
+    const halted = plusTotals(green, crashOf(new Error("Go is too old")));
+    expect(closingLine(halted, [])).toBe("3 passed, 1 failed, 0 skipped");
+    expect(verdict(halted, [], false).exitCode).toBe(1);
+    expect(verdict(halted, [], false).words[0]).toMatch(/^failed: npm test itself: Error: Go is too old/);
     expect(verdict({ ...green, skipped: 1 }, [], true).exitCode).toBe(0); // with its reason: the linter refuses others
     expect(verdict({ ...green, passed: 0 }, [], false).exitCode).toBe(1);
     expect(verdict(green, [], true).exitCode).toBe(0);

@@ -37,7 +37,7 @@ export interface SuiteOptions {
 }
 
 /** A story waits for leases, mirrors and rounds of a second each; ten times an idle machine's time for a busy one. */
-const storyMs = 180_000;
+const storyMs = volume(180_000, 3 * 180_000);
 
 export function sliceStories(name: string, start: () => Promise<Server>, options: SuiteOptions): void {
   describe(`sliced networks on the ${name}`, { timeout: storyMs }, () => {

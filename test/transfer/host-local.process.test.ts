@@ -90,7 +90,7 @@ it("every address that it has given is taken over, once, and none that it took b
       { line: (text: string) => void said.push(text), error: (text: string) => void said.push(text) } as never,
     );
   await take({ compare: true });
-  expect(said.splice(0).at(-1)).toBe("2 of 2 addresses of running pods are recorded for them.");
+  expect(said.splice(0).at(-1)).toBe("Recorded for the pods that use them: 2 of 2 addresses.");
   await take();
   expect(said.splice(0).at(-1)).toBe("4 addresses taken over, 0 were recorded already, 0 refused.");
   expect(await records()).toEqual([

@@ -77,7 +77,7 @@ export function importSuite(clientOf: () => KubeClient): void {
       expect(await portrait(client)).toEqual(after);
       expect(await runImport(options({ ...given, mode: "compare" }))).toMatchObject({
         isClean: true,
-        lines: expect.arrayContaining(["1 of 1 addresses of running pods are recorded for them."]) as string[],
+        lines: expect.arrayContaining(["Recorded for the pods that use them: 1 of 1 address."]) as string[],
       });
       const stranger = { ...given, files: [{ name: "10.1.0.5", text: "0000\r\nnet1" }], definition: "blue/nothing" };
       await expect(runImport(options(stranger))).rejects.toMatchObject({ code: "bad-source" });
@@ -93,7 +93,7 @@ export function importSuite(clientOf: () => KubeClient): void {
       );
       expect(await portrait(client)).toEqual(before);
       const report = await runImport(options({ source: "whereabouts" }));
-      expect(report.lines).toContainEqual("IPPool kube-system/10.1.0.0-24: 3 entries, 1 records made, adopted.");
+      expect(report.lines).toContainEqual("IPPool kube-system/10.1.0.0-24: 3 entries, 1 record made, adopted.");
       expect(report.isClean).toBe(true);
       expect(await records()).toContain("kube-system/10.1.0.9 blue/no-record");
       const adopted = (await client.list(ipPools)).items.filter(

@@ -14,7 +14,7 @@ import { changedFiles, graphOf, reachedBy } from "./changed.ts";
 import { missingFor } from "./requirements.ts";
 import { removeScratch, scratchFolder } from "./scratch.ts";
 import { isFullOnly, type Suite, suiteOf, suites } from "./suites.ts";
-import { closingLine, inCi, nothing, plusTotals, type Skip, type Totals, verdict } from "./tally.ts";
+import { closingLine, crashOf, inCi, nothing, plusTotals, type Skip, type Totals, verdict } from "./tally.ts";
 import { keepTimes, slowest } from "./times.ts";
 import { clearLine, runVitest } from "./vitest.ts";
 
@@ -106,13 +106,18 @@ process.exit(exitCode);
 async function runLane(groups: readonly Suite["at"][]): Promise<Totals> {
   let ran = nothing;
   for (const at of groups) {
-    const files: string[] = [];
-    for (const [suite, its] of [...chosen].filter(([each]) => each.at === at)) {
-      const reason = await missingFor(suite, log);
-      if (reason === undefined) files.push(...its);
-      else skips.push({ suite: suite.name, reason, required: suite.required });
+    try {
+      const files: string[] = [];
+      for (const [suite, its] of [...chosen].filter(([each]) => each.at === at)) {
+        const reason = await missingFor(suite, log);
+        if (reason === undefined) files.push(...its);
+        else skips.push({ suite: suite.name, reason, required: suite.required });
+      }
+      if (files.length > 0) ran = plusTotals(ran, await runVitest(root, files, [...flags, ...limits[at]], output));
+    } catch (error) {
+      // The other lane and the next group go on; the closing line counts it.
+      ran = plusTotals(ran, crashOf(error));
     }
-    if (files.length > 0) ran = plusTotals(ran, await runVitest(root, files, [...flags, ...limits[at]], output));
   }
   return ran;
 }

@@ -49,6 +49,12 @@ export function tally(report: unknown, exitCode: number, root = ""): Totals {
   };
 }
 
+/** What could not be run at all: its needs could not be brought in, or vitest did not start. */
+export function crashOf(error: unknown): Totals {
+  const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { ...nothing, crashed: true, failures: [`npm test itself: ${words}`] };
+}
+
 /** The parts of vitest's report that name what failed. */
 interface Report {
   readonly testResults?: readonly {

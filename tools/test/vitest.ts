@@ -1,5 +1,5 @@
 // Runs vitest on the given files and counts what it reports.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import type { WriteStream } from "node:tty";
 
 import { tally, type Totals } from "./tally.ts";
 
-/** Ctrl-C reaches vitest by itself, in the terminal's group; the others reach one process and are passed on. */
+/** Passed on to vitest's group: it has left the terminal's. */
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** `inherit`: the terminal is its own. `lines`: others write there at the same time, so only whole lines pass. */
@@ -29,14 +29,14 @@ export async function runVitest(
   let child: ChildProcess | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
     stoppedBy = signal;
-    if (signal !== "SIGINT") child?.kill(signal);
+    if (child?.pid !== undefined) signalGroup(child.pid, signal);
   };
   for (const signal of signals) process.on(signal, onSignal);
   try {
     const exitCode = await new Promise<number>((resolve, reject) => {
-      child = spawn(process.execPath, [vitest, "run", ...reporters, ...flags, ...files], {
+      child = inGroup(process.execPath, [vitest, "run", ...reporters, ...flags, ...files], {
         cwd: root,
-        stdio: output === "inherit" ? "inherit" : ["inherit", "pipe", "pipe"],
+        stdio: output === "inherit" ? ["pipe", "inherit", "inherit"] : ["pipe", "pipe", "pipe"],
       });
       if (child.stdout !== null) passLines(child.stdout, process.stdout);
       if (child.stderr !== null) passLines(child.stderr, process.stderr);
@@ -48,9 +48,29 @@ export async function runVitest(
     return tally(readReport(report), exitCode, root);
   } finally {
     for (const signal of signals) process.off(signal, onSignal);
+    if (child?.pid !== undefined) endGroup(child.pid);
     rmSync(folder, { recursive: true, force: true });
     // Only now, when vitest and what its tests have started are gone.
     if (stoppedBy !== undefined) process.kill(process.pid, stoppedBy);
+  }
+}
+
+/** Starts a program as the head of a process group, which ends with this process at the latest. stdin is a pipe. */
+export function inGroup(program: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  const leader = join(import.meta.dirname, "group.ts");
+  return spawn(process.execPath, [leader, program, ...args], { ...options, detached: true });
+}
+
+/** Whatever is left of it. */
+export function endGroup(pid: number): void {
+  signalGroup(pid, "SIGKILL");
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // Nobody is left.
   }
 }
 

@@ -1,7 +1,7 @@
 // An OverlappingRangeIPReservation as a hold, and back. The name says the network and the address: the API server keeps
 // names unique, so nothing else may. Annotations only decide where an old IPv6 name has several meanings. What
 // whereabouts has no field for (the kind of owner, a UID that is no pod's) is in annotations, which it ignores.
-import type { Hold } from "../../ipam/ledger.ts";
+import { describeDomain, type Hold } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { ObjectError } from "../error.ts";
 import { apiVersionOf } from "../kind.ts";
@@ -23,7 +23,7 @@ import { type Reservation, reservationKind } from "./reservation.ts";
 export function reservationOf(hold: Omit<Hold, "version">, namespace: string, node?: string): Reservation {
   const domain = parseDomain(hold.domain);
   if (domain.scope !== "network") {
-    const words = `${hold.domain} has no OverlappingRangeIPReservations, only networks have: record ${hold.address} as a Hold.`;
+    const words = `${describeDomain(hold.domain)} has no OverlappingRangeIPReservations, only networks have: record ${hold.address} as a Hold.`;
     throw new ObjectError("bad-domain", words);
   }
   const { kind, uid, podref, port, containerId } = ownerRecord(hold.owner);

@@ -4,11 +4,12 @@ import { once } from "node:events";
 import { chmodSync, renameSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import { type AddressInfo, type Socket, isIPv6 } from "node:net";
+import { type Socket, isIPv6 } from "node:net";
 
 import { stringify } from "yaml";
 
 import { makeAuthority, makeServerCertificate } from "../../kube/admission/certificate.ts";
+import { listening } from "../../kube/process/listen.ts";
 import type { ApiResponse } from "../../kube/transport/transport.ts";
 import { type Api, administrator } from "../api.ts";
 import { bodyBytesMax, tooLarge } from "../request/body.ts";
@@ -53,9 +54,8 @@ export async function serve(api: Api, options: ServeOptions = {}): Promise<Serve
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  server.listen(options.port ?? 0, host);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const remedy = "give another --port (0 takes a free one) or --host";
+  const port = await listening(server, { host, port: options.port, remedy });
   const url = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
   if (options.kubeconfigPath !== undefined)
     writeKubeconfig(options.kubeconfigPath, { url, certificate: authority, token });

@@ -2,6 +2,7 @@
 import { chmodSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
+import { asError } from "../../kube/abort.ts";
 import { Entry, type StoredPlace } from "./entry.ts";
 
 const schema = `
@@ -16,6 +17,17 @@ const schema = `
 /** Raised when the layout of the file changes; an unknown one is refused rather than guessed at. */
 const layout = "1";
 
+/** Why a file cannot be served. `used`: another process serves it. */
+export class DatabaseError extends Error {
+  override readonly name = "DatabaseError";
+  readonly code: "used" | "foreign" | "layout" | "disk";
+
+  constructor(code: DatabaseError["code"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
 export type Row = { readonly place: StoredPlace; readonly entry: Entry | undefined };
 
 export class Database {
@@ -25,29 +37,15 @@ export class Database {
   readonly #meta: StatementSync;
 
   constructor(path: string) {
-    this.#db = new DatabaseSync(path);
-    // It holds secrets and the server's own key. The files that SQLite adds later take their mode from this one.
-    if (path !== ":memory:") chmodSync(path, 0o600);
-    try {
-      this.#db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;");
-      // One process owns the file: a second server on it would assign the same revisions.
-      this.#db.exec("PRAGMA locking_mode = EXCLUSIVE;");
-      this.#db.exec(schema);
-    } catch (cause) {
-      this.#db.close();
-      throw new Error(`${path} cannot be opened: another process serves it, or it is not a database of this API.`, {
-        cause,
-      });
-    }
+    this.#db = open(path);
     this.#put = this.#db.prepare("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)");
     this.#delete = this.#db.prepare("DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ?");
     this.#meta = this.#db.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)");
     const found = this.meta("layout");
     if (found !== undefined && found !== layout) {
       this.#db.close();
-      throw new Error(
-        `${path} has layout ${found}; this version reads layout ${layout}. Use the version that wrote it.`,
-      );
+      const words = `${path} has layout ${found}; this version reads layout ${layout}. Use the version that wrote it.`;
+      throw new DatabaseError("layout", words);
     }
     if (found === undefined) this.#meta.run("layout", layout);
   }
@@ -97,3 +95,30 @@ export class Database {
     this.#db.close();
   }
 }
+
+function open(path: string): DatabaseSync {
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(path);
+    // It holds secrets and the server's own key. The files that SQLite adds later take their mode from this one.
+    if (path !== ":memory:") chmodSync(path, 0o600);
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;");
+    // One process owns the file: a second server on it would assign the same revisions.
+    db.exec("PRAGMA locking_mode = EXCLUSIVE;");
+    db.exec(schema);
+    return db;
+  } catch (cause) {
+    db?.close();
+    const { code, words } = reasons[(cause as { errcode?: number }).errcode ?? 0] ?? {
+      code: "disk",
+      words: `cannot be opened: ${asError(cause).message}`,
+    };
+    throw new DatabaseError(code, `${path} ${words}.`, { cause });
+  }
+}
+
+/** Key: SQLite's result code. */
+const reasons: Readonly<Record<number, { code: DatabaseError["code"]; words: string }>> = {
+  5: { code: "used", words: "is served by another process" },
+  26: { code: "foreign", words: "is not a database of this API" },
+};

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -49,9 +49,26 @@ test("a second process on the file is refused, with words", () =>
   inFolder(async (path) => {
     const first = new Store(path);
     await first.write((transaction) => transaction.put(place("a"), thing(1)));
-    expect(() => new Store(path)).toThrow(/cannot be opened: another process serves it/);
+    expect(() => new Store(path)).toThrow(`${path} is served by another process.`);
     first.close();
   }));
+
+test.each([
+  ["foreign", "is not a database of this API.", (path: string) => writeFileSync(path, "a letter ".repeat(1000))],
+  ["disk", "cannot be opened: unable to open database file.", (path: string) => mkdirSync(path)],
+  ["layout", "has layout 0; this version reads layout 1. Use the version that wrote it.", otherLayout],
+])("a file that cannot be served is told apart: %s", (code, words, prepare) =>
+  inFolder(async (path) => {
+    prepare(path);
+    expect(() => new Store(path)).toThrow(expect.objectContaining({ code, message: `${path} ${words}` }));
+  }),
+);
+
+function otherLayout(path: string): void {
+  const database = new Database(path);
+  database.setMeta("layout", "0");
+  database.close();
+}
 
 test("an operation that throws leaves nothing, and those of the same batch are untouched", async () => {
   const store = new Store(":memory:");

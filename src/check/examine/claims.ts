@@ -6,6 +6,7 @@ import * as owners from "../../claims/moves/new-owner.ts";
 import type { SnapshotIndex } from "../../claims/moves/snapshot.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
+import { counted } from "../../net/counted.ts";
 import { type Finding, finding, found, named } from "../finding.ts";
 
 export function examineClaims(books: SnapshotIndex): Finding[] {
@@ -55,7 +56,7 @@ function twoSystems({ snapshot: { extensions, gate } }: SnapshotIndex): Finding[
 function foreignClaims({ snapshot: { claims } }: SnapshotIndex): Finding[] {
   const objects = claims.filter(marks.isForeign).map(describeClaim);
   if (objects.length === 0) return [];
-  const message = `${objects.length} ${objects.length === 1 ? "claim is" : "claims are"} of kubevirt/ipam-extensions, and left alone here: their addresses are held by nobody.`;
+  const message = `${counted(objects.length, "claim is", "claims are")} of kubevirt/ipam-extensions, and left alone here: their addresses are held by nobody.`;
   const remedy = "holdfast claims takeover --dry-run says what would become of each; holdfast claims takeover does it.";
   return [{ code: "foreign-claims", severity: "warning", objects, message, remedy }];
 }

@@ -5,6 +5,7 @@ import { parseDomain } from "../../api/pools/domain.ts";
 import { blocksOf } from "../../api/slices/slice-grant.ts";
 import { describeOwner, type Owner, ownerKey } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
+import { counted } from "../../net/counted.ts";
 import { NetError } from "../../net/error.ts";
 import { includes, parseBlock } from "../../net/interval.ts";
 import { contains, Prefix } from "../../net/prefix.ts";
@@ -13,7 +14,7 @@ import { podFactsOf } from "../../pools/leaks/live-facts.ts";
 import { networkOf } from "../../pools/membership.ts";
 import type { NetworkUse } from "../../pools/networks.ts";
 import { describeHeld, type PoolHold } from "../../pools/pool-hold.ts";
-import { type Finding, finding, found, named, count } from "../finding.ts";
+import { type Finding, finding, found, named } from "../finding.ts";
 import type { SliceView } from "../slices/slice-view.ts";
 import { stateOf } from "../slices/table.ts";
 import type { Snapshot } from "../snapshot.ts";
@@ -182,7 +183,7 @@ function entriesWithoutPod({ pods }: Snapshot, slice: SliceView): Finding[] {
   });
   if (gone.length === 0) return [];
   return found("entry-without-pod", "info", [`IPPool ${slice.key}`], {
-    message: `${count(gone.length, "address")} of slice ${slice.block} held on node ${slice.node} for pods that are gone: ${named(gone.map(({ address, owner }) => `${address} for ${describeOwner(owner)}`))}.`,
+    message: `${counted(gone.length, "address")} of slice ${slice.block} held on node ${slice.node} for pods that are gone: ${named(gone.map(({ address, owner }) => `${address} for ${describeOwner(owner)}`))}.`,
     remedy: `Its daemon gives them back when their sandboxes are gone; if they stay, see its log on node ${slice.node}.`,
   });
 }

@@ -6,6 +6,7 @@ import { poolNamesToRead } from "../../api/pools/pool-name.ts";
 import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import { describeOwner } from "../../ipam/owner.ts";
+import { counted } from "../../net/counted.ts";
 import { overlaps } from "../../net/prefix.ts";
 import { membersOf, networkOf, type PoolRange } from "../../pools/membership.ts";
 import { type MirrorPlan, planMirror } from "../../pools/mirror/mirror.ts";
@@ -47,7 +48,7 @@ function examinePool(snapshot: Snapshot, { pool, range }: Pool, held: readonly P
 function entriesWithout(object: string, range: PoolRange, { foreign }: MirrorPlan): Finding[] {
   if (foreign.length === 0) return [];
   return found("entry-without-hold", "error", [object], {
-    message: `${foreign.length} entries of ${object} have no hold: offsets ${named(foreign)}.`,
+    message: `${counted(foreign.length, "entry")} of ${object} without a hold: offsets ${named(foreign)}.`,
     remedy: "The controller adopts them when whereabouts is silent; holdfast check --repair makes the holds now.",
     repair: { kind: "adopt", pool: range.key },
   });

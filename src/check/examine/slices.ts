@@ -1,8 +1,9 @@
 // Slices against the pools that assign them, against each other and against what their nodes say. Pure.
 import { blocksOf, floatingNode } from "../../api/slices/slice-grant.ts";
 import { freshMs } from "../../cluster/fencing.ts";
+import { counted } from "../../net/counted.ts";
 import { comparePrefixes, containsPrefix, type Prefix } from "../../net/prefix.ts";
-import { type Finding, finding, found, named, count } from "../finding.ts";
+import { type Finding, finding, found, named } from "../finding.ts";
 import type { SlicePoolView, SliceView } from "../slices/slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "../slices/snapshot.ts";
 import { stateOf } from "../slices/table.ts";
@@ -86,7 +87,7 @@ function withoutObject(pool: SlicePoolView, slices: ReadonlyMap<string, SliceVie
   if (bare.length === 0) return [];
   const which = named(bare.map(({ node, block }) => `${block} of ${node}`));
   return found("slice-without-object", "warning", [`NodeSlicePool ${pool.key}`], {
-    message: `NodeSlicePool ${pool.key} has ${count(bare.length, "assigned slice")} without an IPPool, which nobody hands out of: ${which}.`,
+    message: `NodeSlicePool ${pool.key} has ${counted(bare.length, "assigned slice")} without an IPPool, which nobody hands out of: ${which}.`,
     remedy: "The controller writes them within seconds: is one running? Its log says why not.",
   });
 }
@@ -126,7 +127,7 @@ function fenced(slices: readonly SliceView[]): Finding[] {
   return [...byNode].map(([node, all]) => {
     const objects = all.map(({ key }) => `IPPool ${key}`);
     return finding("slice-fenced", "warning", objects, {
-      message: `Of node ${node}, ${count(all.length, "slice")} fenced and still there: ${named(all.map(({ block, fenced: by }) => `${block} by ${by}`))}.`,
+      message: `Of node ${node}, ${counted(all.length, "slice")} fenced and still there: ${named(all.map(({ block, fenced: by }) => `${block} by ${by}`))}.`,
       remedy:
         "The controller removes them within seconds: is one running? Do not switch the node on before they are gone.",
     });
@@ -168,7 +169,7 @@ function silent({ leases, slices, nowMs }: SlicesSnapshot): Finding[] {
     const isOver = ageMs !== undefined && ageMs > lease!.authorityMs;
     const rest = isOver ? "; it hands nothing out any more" : "";
     return found("node-silent", "warning", [`Node ${node}`], {
-      message: `The daemon of node ${node} ${heard}${rest}; it has ${count(all.length, "slice")}, and what the mirror shows may be old.`,
+      message: `The daemon of node ${node} ${heard}${rest}; it has ${counted(all.length, "slice")}, and what the mirror shows may be old.`,
       remedy: `Look at its daemon (holdfast node). If the machine is switched off for good: holdfast slices release ${node}.`,
     });
   });
@@ -184,7 +185,7 @@ function behind({ leases, nowMs }: SlicesSnapshot, slice: SliceView): Finding[] 
   const reasons = [
     ...(word === undefined ? ["its daemon has not taken it up"] : []),
     ...(word !== undefined && word.used !== entries.length
-      ? [`its daemon holds ${count(word.used, "address")}, and shown are ${entries.length}`]
+      ? [`its daemon holds ${counted(word.used, "address")}, and shown are ${entries.length}`]
       : []),
     ...(word !== undefined && lease!.journal !== "" && word.journal !== lease!.journal
       ? [`it was written by journal ${word.journal}, and the node's is ${lease!.journal} now`]

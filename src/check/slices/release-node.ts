@@ -8,7 +8,7 @@ import { holds, ipPools, leases, reservations } from "../../cluster/resources.ts
 import { type ClusterAccess, controllerLease } from "../../cluster/state.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
-import { count } from "../finding.ts";
+import { counted } from "../../net/counted.ts";
 import { assertReleasable, assertSilent, ReleaseError, releaseLines } from "./release.ts";
 import type { SliceView } from "./slice-view.ts";
 import { readSlices, type SlicesSnapshot } from "./snapshot.ts";
@@ -34,7 +34,7 @@ export async function releaseNode(options: ReleaseOptions): Promise<void> {
   const { node, dryRun, wait, say } = options;
   const fenced = await fenceNode(options);
   if (dryRun) return say("Nothing was written: this was a dry run.");
-  say(`Node ${node} is declared off, with ${count(fenced.length, "slice")}.`);
+  say(`Node ${node} is declared off, with ${counted(fenced.length, "slice")}.`);
   if (!wait) return say("The controller removes its slices; holdfast slices shows when it has.");
   await awaitRemoval(fenced, options);
   say("Removed: what no pod holds of them is free for others.");
@@ -123,7 +123,7 @@ async function awaitRemoval(fenced: readonly SliceView[], options: ReleaseOption
     const isSilent = await isLeaderSilent();
     if (clock.monotonicMs() >= endMs || !(await sleep(clock, roundMs, signal))) throw notRemoved(left, isSilent);
     const now = await stillThere(left, options);
-    if (now.length < left.length) say(`Removed: ${fenced.length - now.length} of ${count(fenced.length, "slice")}.`);
+    if (now.length < left.length) say(`Removed: ${fenced.length - now.length} of ${counted(fenced.length, "slice")}.`);
     left = now;
   }
 }
@@ -132,7 +132,7 @@ function notRemoved(left: readonly SliceView[], isSilent: boolean): ReleaseError
   const why = isSilent
     ? "no controller leads; start one (holdfast controller), which removes what is fenced"
     : "the controller has not removed it yet; holdfast slices shows when it has";
-  const which = left.length === 1 ? String(left[0]!.block) : count(left.length, "slice");
+  const which = left.length === 1 ? String(left[0]!.block) : counted(left.length, "slice");
   return new ReleaseError("not-removed", `What is fenced stays so, but not all of it is gone (${which}): ${why}.`);
 }
 

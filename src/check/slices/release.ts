@@ -4,7 +4,7 @@ import { freshMs } from "../../cluster/fencing.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import { columnLines } from "../../log/columns.ts";
 import { CodedError } from "../../net/coded-error.ts";
-import { count } from "../finding.ts";
+import { counted } from "../../net/counted.ts";
 import type { SliceView } from "./slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
 import { stateOf } from "./table.ts";
@@ -80,10 +80,10 @@ export function releaseLines(snapshot: SlicesSnapshot, node: string, records: nu
     String(slice.entries.length),
   ]);
   return [
-    `Node ${node} ${object}; its daemon ${heard}. It has ${count(slices.length, "slice")} with ${count(held, "address")} held, as far as it could tell:`,
+    `Node ${node} ${object}; its daemon ${heard}. It has ${counted(slices.length, "slice")} with ${counted(held, "address")} held, as far as it could tell:`,
     ...(rows.length === 0 ? [] : columnLines([["POOL", "SLICE", "STATE", "HELD"], ...rows]).map((line) => `  ${line}`)),
     ...slices.flatMap(heldLines),
-    `Of shared ranges its pods hold ${count(records, "address")}; and it counts as off for the claims of its virtual machines.`,
+    `Of shared ranges its pods hold ${counted(records, "address")}; and it counts as off for the claims of its virtual machines.`,
     "All of these are given to others when it has been silent for five minutes and its pods are gone. If one still runs there, an address is given twice.",
     "It is given slices anew when its daemon is heard again.",
   ];

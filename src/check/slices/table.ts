@@ -1,8 +1,8 @@
 // The tables of `holdfast slices`: one for each sliced range. Pure: a snapshot in, values and lines out.
 import { sliceUseKey } from "../../api/slices/node-lease.ts";
 import { columnLines } from "../../log/columns.ts";
+import { counted } from "../../net/counted.ts";
 import { compareEntries, keyOf } from "../../slices/plan/entry.ts";
-import { count as counted } from "../finding.ts";
 import type { SlicePoolView, SliceView } from "./slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
 

@@ -8,6 +8,7 @@ import { massReleaseAnnotation } from "../../api/claims/claim-marks.ts";
 import { type BreakerLimits, heldBack } from "../../cluster/mass-release-breaker.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
 import type { Clock } from "../../kube/clock.ts";
+import { counted } from "../../net/counted.ts";
 import type { ClaimStep } from "../plan/steps.ts";
 import { ownerUidsOf } from "./caches.ts";
 import { ownerUidOf } from "./claim-holds.ts";
@@ -81,7 +82,7 @@ function stoppedBy(
   const stopped = new Map<string, string>();
   for (const [namespace, { held, lost }] of losses) {
     if (heldBack(lost, held) === undefined) continue;
-    const what = `the VMs of ${lost} of ${held} addresses of namespace ${namespace} seem to be gone at once`;
+    const what = `the VMs of ${lost} of ${counted(held, "address")} of namespace ${namespace} seem to be gone at once`;
     const word = isMissing(namespace)
       ? `The namespace is missing too: if it is being restored, wait; if it was deleted, kubectl create namespace ${namespace}, then delete it again`
       : `If they were deleted: kubectl annotate --overwrite namespace ${namespace} ${massReleaseAnnotation}=${lost}`;
@@ -91,7 +92,7 @@ function stoppedBy(
   if (!isInDoubt(all, isNobodyListed)) return stopped;
   const { lost, held } = sum(all);
   const count = all.filter((each) => each.lost > 0).length;
-  const what = `the VMs of ${lost} of ${held} addresses in ${count === 1 ? "1 namespace" : `${count} namespaces`} seem to be gone at once`;
+  const what = `the VMs of ${lost} of ${counted(held, "address")} in ${counted(count, "namespace")} seem to be gone at once`;
   const some = [...losses].some(([namespace, each]) => each.lost > 0 && isMissing(namespace));
   const again = some ? " (make those that are missing, and delete them, again)" : "";
   const word = `annotate the namespaces${again}, or start the controller with --allow-mass-release`;

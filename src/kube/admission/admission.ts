@@ -7,7 +7,7 @@ import { createServer, type Server } from "node:https";
 
 import { asError, orAborted } from "../abort.ts";
 import { type Clock, type Deadline, deadline, realClock } from "../clock.ts";
-import { listening } from "../process/health.ts";
+import { listening } from "../process/listen.ts";
 import { readText, TooLargeError } from "../transport/body.ts";
 import {
   type AdmissionReply,
@@ -60,7 +60,8 @@ export class AdmissionServer {
 
   /** The port it listens on. */
   listen(): Promise<number> {
-    return listening(this.#server, this.#options);
+    const { host, port } = this.#options;
+    return listening(this.#server, { host, port, remedy: "give another --webhook-port" });
   }
 
   /** New connections get the new certificate; those that are open go on. */

@@ -1,10 +1,10 @@
 // The plain HTTP endpoint for the kubelet and Prometheus: /healthz, /readyz, /metrics. It tells; it changes nothing.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, Server as NetServer } from "node:net";
 import { pipeline } from "node:stream/promises";
 
 import { asError, orAborted } from "../abort.ts";
 import { type Clock, deadline, realClock } from "../clock.ts";
+import { listening } from "./listen.ts";
 import type { KubeMetrics } from "./metrics.ts";
 
 /** Throws, with a sentence, if something is wrong. */
@@ -29,6 +29,8 @@ interface Answer {
   readonly contentType?: string;
 }
 
+/** Every daemon that has the endpoint has these flags (src/cli/cluster-command.ts). */
+const remedy = "give another --metrics-port (0 takes a free one) or --metrics-host";
 /** The kubelet's own probes give up after a second by default; a check that hangs must still be named. */
 const checkMs = 800;
 
@@ -44,7 +46,8 @@ export class HealthServer {
   }
 
   listen(): Promise<number> {
-    return listening(this.#server, this.#options);
+    const { host, port } = this.#options;
+    return listening(this.#server, { host, port, remedy });
   }
 
   async close(): Promise<void> {
@@ -97,16 +100,4 @@ export class HealthServer {
     const ok = lines.every((line) => line.startsWith("[+]"));
     return { status: ok ? 200 : 503, text: [...lines, ok ? "ok" : "not ok", ""].join("\n") };
   }
-}
-
-export async function listening(
-  server: NetServer,
-  { host, port = 0 }: { readonly host?: string | undefined; readonly port?: number | undefined },
-): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
-  server.listen(port, host, resolve);
-  await promise;
-  server.removeListener("error", reject);
-  return (server.address() as AddressInfo).port;
 }

@@ -298,7 +298,9 @@ describe("manager", () => {
     const port = await server.listen();
     const { state, run } = started(() => ({ health: { host: "127.0.0.1", port } }));
     await run;
-    expect(String(state.error)).toContain("EADDRINUSE");
+    expect(String(state.error)).toContain(
+      `127.0.0.1:${port} is in use by another program: give another --metrics-port`,
+    );
     await server.close();
   });
 });

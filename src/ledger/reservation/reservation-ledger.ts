@@ -264,7 +264,7 @@ export class ReservationLedger implements AmendableLedger {
 
   /** An address under two names counts once, by today's name. */
   #search(domain: Domain, labelSelector: string, signal: Signal, mayBeOld = false): Promise<Hold[]> {
-    return this.#named(`listing ${domain}`, domain, async (records) => {
+    return this.#named(`listing ${describeDomain(domain)}`, domain, async (records) => {
       /** address -> its hold */
       const found = new Map<string, Hold>();
       const item = (object: HeldObject) => {

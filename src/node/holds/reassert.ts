@@ -9,7 +9,7 @@ import { ObjectError as BadObject } from "../../api/error.ts";
 import { usedByAnnotation } from "../../api/holds/hold-marks.ts";
 import { isOffServer, mayLackMirror } from "../../api/holds/pod-uid.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
-import { type Hold, LedgerError } from "../../ipam/ledger.ts";
+import { describeDomain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { type ClaimOwner, describeOwner, ownerKey, sameContainer, sameOwner, succeeds } from "../../ipam/owner.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { recordsOf } from "../../ledger/reservation/records.ts";
@@ -124,9 +124,8 @@ export class Reassert {
   #say(error: unknown, words: string, sandbox: KnownSandbox, where: Pick<HoldPlace, "domain" | "address">): void {
     if (isPassing(error)) throw error;
     const { address, domain } = where;
-    const { containerId, interfaceName } = sandbox;
-    const pod = `${sandbox.pod.namespace}/${sandbox.pod.name}`;
-    this.#options.log.error(words, { address, domain, pod, containerId, interfaceName, error });
+    const { containerId } = sandbox;
+    this.#options.log.error(words, { address, domain, pod: describePod(sandbox), containerId, error });
   }
 
   #vouch(): string {
@@ -251,16 +250,20 @@ export class Reassert {
     if (!isNew) return;
     const twice = "an address is in use twice: the API server had lost a sandbox's hold, and gave its address again";
     const { address, domain } = lost;
-    log.error(twice, { address, domain, pod: `${namespace}/${name}`, containerId, heldBy: other });
+    log.error(twice, { address, domain, pod: describePod(sandbox), containerId, heldBy: other });
     const records = recordsOf(lost.domain, lost.namespace);
     // A slice's hold has no record of its own: this pod's has the mark.
     const isInSlice = found.domain !== lost.domain;
-    const own = `pod ${namespace}/${name} (${interfaceName}) on node ${node}`;
-    const user = isInSlice ? `${other} (${found.domain})` : own;
+    const own = `${describePod(sandbox)} on node ${node}`;
+    const user = isInSlice ? `${other} (${describeDomain(found.domain)})` : own;
     const body = { metadata: { annotations: { [usedByAnnotation]: user } } };
     const at = { namespace: lost.namespace, name: records.nameOf(found.address) };
     await client.patch(records.resource, at, { type: "merge", body }, { signal });
   }
+}
+
+function describePod({ pod, interfaceName }: KnownSandbox): string {
+  return describeOwner({ kind: "pod", ...pod, interface: interfaceName });
 }
 
 function conflictKey({ containerId, interfaceName }: KnownSandbox, { address }: SandboxHold): string {

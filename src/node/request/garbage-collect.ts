@@ -6,6 +6,7 @@ import { poolNamesToRead } from "../../api/pools/pool-name.ts";
 import { type Attachment, parseValidAttachments } from "../../cni/attachments.ts";
 import type { IpamConfig } from "../../cni/config/ipam-config.ts";
 import type { Hold } from "../../ipam/ledger.ts";
+import { describeOwner } from "../../ipam/owner.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { networkOf } from "../add/hold-note.ts";
 import type { SlicedMap } from "../add/range-source.ts";
@@ -36,7 +37,7 @@ export async function collect(parts: DaemonContext, text: string, signal: AbortS
       return parts.releases.free(entry, { attachment, cooldownMs, signal });
     });
     const { owner, address } = entry.hold;
-    const what = { pod: `${owner.namespace}/${owner.name}`, ...attachment, address: String(address) };
+    const what = { owner: describeOwner(owner), ...attachment, address: String(address) };
     parts.log.info("collected, the runtime does not list it", { ...what, network: config.name });
   }
 }

@@ -5,6 +5,7 @@
 // handed out twice. Once off, no sign turns it on again.
 import type { Word } from "../../cluster/coexistence-word.ts";
 import type { Upstream } from "../../ledger/coexistence/upstream.ts";
+import { counted } from "../../net/counted.ts";
 
 export interface Memory {
   /** Since when there has been no sign; undefined: there is one, or nobody has looked yet. */
@@ -31,7 +32,10 @@ const unknown: Memory = { silentSinceMs: undefined };
 export function nextCoexistence(memory: Memory, input: CoexistenceInput) {
   const { word, current, upstream, unadopted, unshown, nowMs } = input;
   if (word === "on") {
-    const why = unshown === 0 ? "" : `${unshown} holds are not yet where whereabouts looks: do not start it before`;
+    const why =
+      unshown === 0
+        ? ""
+        : `${counted(unshown, "hold is", "holds are")} not yet where whereabouts looks: do not start it before`;
     return { coexistence: true, why, mayAdopt: false, memory: unknown };
   }
   if (current === false) return { coexistence: false, why: "", mayAdopt: true, memory: unknown };

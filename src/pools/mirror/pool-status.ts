@@ -3,6 +3,7 @@ import { countOf } from "../../api/fields.ts";
 import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { usableOf } from "../../ipam/definition.ts";
 import { type Condition, withCondition } from "../../kube/conditions.ts";
+import { counted } from "../../net/counted.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import type { PoolRange } from "../membership.ts";
 import type { PoolHold } from "../pool-hold.ts";
@@ -79,7 +80,7 @@ function ready({ plan, coexistence, isAdopted }: PoolSituation): Told {
   if (isAdopted && plan.foreign.length === 0) {
     return { type, status: "True", reason: "Adopted", message: "Every entry has its hold." };
   }
-  const message = `${plan.foreign.length} entries have no hold yet; nothing is handed out before they have.`;
+  const message = `${counted(plan.foreign.length, "entry has", "entries have")} no hold yet; nothing is handed out before they have.`;
   return { type, status: "False", reason: "NotAdopted", message };
 }
 
@@ -93,7 +94,7 @@ function mirrored({ plan, held }: PoolSituation): Told {
   if (plan.unshown === 0)
     return { type, status: "True", reason: "Complete", message: "spec.allocations shows every hold." };
   const message =
-    `spec.allocations shows ${held.length - plan.unshown} of ${held.length} holds; the totals here count all. ` +
+    `spec.allocations shows ${held.length - plan.unshown} of ${counted(held.length, "hold")}; the totals here count all. ` +
     "All of them: kubectl get overlappingrangeipreservations, or holds.";
   return { type, status: "False", reason: "TooMany", message };
 }

@@ -1,5 +1,6 @@
 // How many slices and nodes a range carries: the arithmetic behind `holdfast slices plan`. Pure.
 import { bitsOf } from "../../net/address.ts";
+import { counted } from "../../net/counted.ts";
 import { common, difference, IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import { Prefix } from "../../net/prefix.ts";
@@ -102,11 +103,11 @@ function suggestionsFor(plan: Omit<SizingPlan, "suggestions">): string[] {
   if (slices < BigInt(nodes)) {
     const cut =
       better === undefined ? `give the network a larger range than ${range}` : `write node_slice_size /${better}`;
-    const what = `/${sliceLength} makes ${slices} slices, and ${nodes} nodes need one each`;
+    const what = `/${sliceLength} makes ${counted(slices, "slice")}, and ${counted(nodes, "node needs one", "nodes need one each")}`;
     found.push(`${what}: ${cut}. Until then nodes lend each other parts.`);
   } else if (spare * 10n < BigInt(nodes)) {
     const remedy = better === undefined || better === sliceLength ? "a larger range" : `/${better}`;
-    const what = `Only ${spare} slices are left for growth, less than a tenth of ${nodes} nodes`;
+    const what = `Only ${counted(spare, "slice is", "slices are")} left for growth, less than a tenth of ${counted(nodes, "node")}`;
     found.push(`${what}: ${remedy} would leave more.`);
   }
   if (podsPerNode < podsPerNodeUsual && better !== undefined && better < sliceLength) {

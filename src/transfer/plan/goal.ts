@@ -44,7 +44,7 @@ export function networkDomain({ namespace, network }: Pick<Placement, "namespace
 }
 
 /** For people. */
-export function describeDomain(key: DomainKey): string {
+export function describeDomainKey(key: DomainKey): string {
   const [namespace, domain = ""] = key.split(" ");
   const name = domain.slice(domain.indexOf(":") + 1);
   return name === "" ? `the unnamed network in namespace ${namespace}` : `network ${name} in namespace ${namespace}`;

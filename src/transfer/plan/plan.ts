@@ -7,10 +7,11 @@ import type { IPPool } from "../../api/pools/ip-pool.ts";
 import { markedDomain } from "../../api/pools/pool-domain.ts";
 import { parseRange } from "../../api/pools/range.ts";
 import { keyOf } from "../../kube/meta.ts";
+import { counted } from "../../net/counted.ts";
 import { contains } from "../../net/prefix.ts";
 import { readRecord } from "../record/record-object.ts";
 import { type DefinitionEdit, definitionEdit } from "./definition-edit.ts";
-import { describeDomain, destinationOf, type Goal, networkDomain, placementOf } from "./goal.ts";
+import { describeDomainKey, destinationOf, type Goal, networkDomain, placementOf } from "./goal.ts";
 import { type Matches, matchPools } from "./match.ts";
 import { type Network, readNetwork } from "./network.ts";
 import { type Advice, type PoolMove, poolMoves } from "./pool-moves.ts";
@@ -130,7 +131,7 @@ function collisions(currents: readonly Current[], records: readonly Claim[]): Ad
       if (there === undefined) first.set(claim.address, claim);
       else if (there.from !== claim.from && there.podref !== claim.podref) {
         found.set(`${to} ${claim.address}`, {
-          message: `${claim.address} would be held twice in ${describeDomain(to)}: by ${there.podref} (${there.source}) and by ${claim.podref} (${claim.source}).`,
+          message: `${claim.address} would be held twice in ${describeDomainKey(to)}: by ${there.podref} (${there.source}) and by ${claim.podref} (${claim.source}).`,
           fix: "Keep the two networks in different domains (--name namespace/definition=NAME), or restart one of the two pods on another address first.",
         });
       }
@@ -144,7 +145,7 @@ function unmatchedPool(pool: IPPool, networks: readonly Network[], goal: Goal): 
   const count = Object.keys(pool.spec.allocations).length;
   const { prefix } = parseRange(pool.spec.range);
   const near = networks.filter(({ ranges }) => ranges.some((range) => `${range.prefix}` === `${prefix}`));
-  const message = `${objectId(pool)} (${pool.spec.range}, ${count} entries) matches no definition.`;
+  const message = `${objectId(pool)} (${pool.spec.range}, ${counted(count, "entry")}) matches no definition.`;
   if (near.length > 0) {
     const commands = near.map(({ key }) => `holdfast migrate plan --to ${goal.to} --pool ${namespace}/${name}=${key}`);
     return { message, fix: `If it belongs to one that has this range: ${commands.join("   or   ")}` };

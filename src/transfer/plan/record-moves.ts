@@ -8,7 +8,7 @@ import { parseRange } from "../../api/pools/range.ts";
 import { keyOf } from "../../kube/meta.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";
 import { type AddressObject, type AddressRecord, movedRecord } from "../record/record-object.ts";
-import { describeDomain, type DomainKey, networkDomain, type Placement } from "./goal.ts";
+import { describeDomainKey, type DomainKey, networkDomain, type Placement } from "./goal.ts";
 import type { Advice } from "./pool-moves.ts";
 import { objectId } from "./survey.ts";
 
@@ -149,7 +149,7 @@ export function splits(currents: readonly Current[]): Advice[] {
         const isApart = networkDomain(wide.to) !== networkDomain(narrow.to);
         if (!isApart || !contains(wide.prefix, narrow.prefix.network)) continue;
         found.set(`${wide.label} ${narrow.label}`, {
-          message: `${wide.prefix} of ${wide.label} and ${narrow.prefix} of ${narrow.label} overlap in ${describeDomain(wide.from)} and would no longer be kept apart.`,
+          message: `${wide.prefix} of ${wide.label} and ${narrow.prefix} of ${narrow.label} overlap in ${describeDomainKey(wide.from)} and would no longer be kept apart.`,
           fix: "Give both one name (--name namespace/definition=NAME), move both, or say that they are different wires: --allow-split.",
         });
       }

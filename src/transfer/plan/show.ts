@@ -1,3 +1,4 @@
+import { counted } from "../../net/counted.ts";
 // A plan for people: what moves, what follows, what must be edited, what is left, what stands against it.
 import type { Plan } from "./plan.ts";
 import { objectId } from "./survey.ts";
@@ -8,7 +9,7 @@ const listedMax = 20;
 export function showPlan(plan: Plan): string[] {
   const lines: string[] = [];
   for (const { from, after, existing, definitions } of plan.pools) {
-    const entries = `${Object.keys(after.spec.allocations).length} entries`;
+    const entries = counted(Object.keys(after.spec.allocations).length, "entry");
     for (const pool of from) lines.push(`- ${objectId(pool)}`);
     const about = `(${after.spec.range}, ${entries}; ${definitions.join(", ")})`;
     lines.push(`${existing === undefined ? "+" : "~"} ${objectId(after)}  ${about}`);
@@ -30,8 +31,9 @@ export function showPlan(plan: Plan): string[] {
   if (lines.length === 0) lines.push("Nothing to do: every pool is where it should be.");
   else {
     const { pools, records, edits } = plan;
-    const counts = `${pools.length} pools, ${records.length} records of addresses and ${edits.length} definitions`;
-    lines.push("", `${counts} change.`);
+    const addresses = counted(records.length, "record of an address", "records of addresses");
+    const changes = `${counted(pools.length, "pool")}, ${addresses} and ${counted(edits.length, "definition")}`;
+    lines.push("", `Changes: ${changes}.`);
   }
   for (const [title, list] of [
     ["Left as they are", plan.unmatched],

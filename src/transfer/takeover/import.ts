@@ -6,6 +6,7 @@ import { markedDomain, settledDomain } from "../../api/pools/pool-domain.ts";
 import { ensurePool, poolObject } from "../../cluster/pool-object.ts";
 import { pods } from "../../cluster/resources.ts";
 import type { ClusterAccess } from "../../cluster/state.ts";
+import { describeDomain } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { type AnyObject, keyOf } from "../../kube/meta.ts";
 import { defineResource } from "../../kube/resource.ts";
@@ -13,6 +14,7 @@ import { adoptPool } from "../../ledger/adoption/adoption.ts";
 import { detectUpstream } from "../../ledger/coexistence/upstream.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
 import { ReservationLedger } from "../../ledger/reservation/reservation-ledger.ts";
+import { counted } from "../../net/counted.ts";
 import { TransferError } from "../error.ts";
 import { matchPools } from "../plan/match.ts";
 import { type Network, networksOf } from "../plan/network.ts";
@@ -51,7 +53,7 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
   const foreign = await foreignOf(known, live);
   if (mode === "compare") {
     const { agreed, differing } = compare(live, foreign.allocations, networks);
-    const count = `${agreed} of ${agreed + differing.length} addresses of running pods are recorded for them.`;
+    const count = `Recorded for the pods that use them: ${agreed} of ${counted(agreed + differing.length, "address")}.`;
     return { lines: [...foreign.notes, ...differing, count], isClean: differing.length === 0 };
   }
   return source === "whereabouts" ? adoptAll(known) : takeAll(known, foreign);
@@ -115,7 +117,7 @@ async function adoptAll(known: Known): Promise<ImportReport> {
     const count = Object.keys(pool.spec.allocations).length;
     if (match === undefined) lines.push(`${objectId(pool)}: no definition uses it; it is left as it is.`);
     else if (mode === "dry-run" || active)
-      lines.push(`${objectId(pool)}: ${count} entries would be adopted for ${match.network.key}.`);
+      lines.push(`${objectId(pool)}: ${counted(count, "entry")} would be adopted for ${match.network.key}.`);
     else {
       const { namespace = "", name = "" } = pool.metadata;
       const { networkName, protectsOverlaps } = match.network;
@@ -123,8 +125,8 @@ async function adoptAll(known: Known): Promise<ImportReport> {
       const domain = markedDomain(pool) ?? domainOfPool(rule);
       const adoption = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
       const { adopted } = adoption.pool;
-      const done = `${adoption.created} records made, ${adopted ? "adopted" : "not adopted"}`;
-      lines.push(`${objectId(pool)}: ${count} entries, ${done}.`, ...adoption.blocking, ...adoption.warnings);
+      const done = `${counted(adoption.created, "record")} made, ${adopted ? "adopted" : "not adopted"}`;
+      lines.push(`${objectId(pool)}: ${counted(count, "entry")}, ${done}.`, ...adoption.blocking, ...adoption.warnings);
       isClean &&= adopted;
     }
   }
@@ -149,7 +151,7 @@ async function takeAll(known: Known, foreign: Foreign): Promise<ImportReport> {
     }
   }
   const number = mode === "write" ? taken : plan.take.length;
-  const done = `${number} ${number === 1 ? "address" : "addresses"} ${mode === "write" ? "taken over" : "would be taken over"}`;
+  const done = `${counted(number, "address")} ${mode === "write" ? "taken over" : "would be taken over"}`;
   const count = `${done}, ${plan.already.length} were recorded already, ${refused.length} refused.`;
   return { lines: [...foreign.notes, ...refused, count], isClean: refused.length === 0 };
 }
@@ -164,7 +166,7 @@ async function takeOne(options: ImportOptions, destined: Destined): Promise<stri
   const rule = { network: networkName, protectsOverlaps, mayStandAlone: true, pool: found };
   const settled = settledDomain(rule, found.domain);
   if (settled === undefined)
-    return `${allocation.address}: IPPool ${pool} is handed out in ${found.domain}, and ${network.key} asks for ${domain}: set enable_overlapping_ranges alike.`;
+    return `${allocation.address}: IPPool ${pool} is handed out in ${describeDomain(found.domain ?? "")}, and ${network.key} asks for ${describeDomain(domain)}: set enable_overlapping_ranges alike.`;
   const ledger = new ReservationLedger({ client, namespace, now, ...(node !== undefined && { node }) });
   const { address, owner } = allocation;
   const note = { pool, why: `taken over from ${source}: ${allocation.source}` };

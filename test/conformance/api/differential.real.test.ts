@@ -18,8 +18,8 @@ import { until } from "./until.ts";
 
 const seed = Number(process.env["HOLDFAST_SEED"] ?? 20_261_115);
 const numRuns = Number(process.env["HOLDFAST_STORIES"] ?? volume(25, 60));
-/** 60 stories of at most 8 requests to each server take some 20 s; a busy machine gets ten times that. */
-const timeout = 240_000;
+/** 25 stories of at most 8 requests to each server take some 10 s; a busy machine gets twenty times that. */
+const timeout = volume(240_000, 3 * 240_000);
 const group = "stories.holdfast.test";
 const namespace = "stories";
 
