@@ -75,9 +75,13 @@ export async function podOf(
   if (!parts.sliced.isWhole(config) || mustKnow) {
     const pod = await parts.findPod(query, signal);
     // The informer may not have an interface yet that was plugged into a running pod a moment ago.
-    const mustFind = isOwn || !config.overlappingRanges;
-    const isNew = mustFind && pod !== undefined && selectionOf(pod, interfaceName) === undefined;
-    return isNew ? parts.findPod({ ...query, isFresh: true }, signal) : pod;
+    const isNew = pod !== undefined && selectionOf(pod, interfaceName) === undefined;
+    const fresh = () => parts.findPod({ ...query, isFresh: true }, signal);
+    if (isNew && isOwn) return fresh();
+    // Whose definition it is decides about a new domain alone. Without an answer nobody's word counts for it, and a
+    // CHECK goes by what is remembered.
+    if (isNew && !config.overlappingRanges) return fresh().catch(() => pod);
+    return pod;
   }
   try {
     using limit = deadline(parts.clock, awayMs, signal);
