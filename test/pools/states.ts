@@ -319,7 +319,7 @@ export function stateStories(fixture: () => Fixture): void {
       expect(await state()).toMatchObject({ coexistence: false });
       await say("on");
       await leader.look(watching.signal);
-      expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining("1 holds") });
+      expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining("1 hold is") });
       const begun = await fetchState(fixture().client, { namespace: system });
       expect([begunAt(begun), readSlicedRanges(begun)?.version]).toEqual([5, 5]);
       const look = () =>
@@ -337,7 +337,7 @@ export function stateStories(fixture: () => Fixture): void {
         await fixture().client.create(kinds.leases, lease);
       };
       await seen(4);
-      expect(await look()).toMatchObject({ inForce: "on", unaware: ["n1"], why: expect.stringContaining("1 holds") });
+      expect(await look()).toMatchObject({ inForce: "on", unaware: ["n1"], why: expect.stringContaining("1 hold is") });
       await seen(5);
       expect(await look()).toMatchObject({ word: { word: "on", by: "anna" }, inForce: "on", unaware: [] });
       const { caches, clock } = watching;
