@@ -36,7 +36,7 @@ export class ModelDatabase implements Cached {
     });
     for (const [uuid, row] of this.#tables.get(followed.table)!) {
       const columns = [...followed.columns, ...followed.optional].map((column) => [column, row[column]]);
-      cache.replace(uuid, { uuid, ...Object.fromEntries(columns) } as unknown as R);
+      cache.replace(uuid, { uuid, ...Object.fromEntries(columns) } as R);
     }
     return cache;
   }
@@ -49,8 +49,7 @@ export class ModelDatabase implements Cached {
   }
 }
 
-const shapesOf = (table: string): Readonly<Record<string, ColumnShape>> =>
-  ovnNorthbound.tables[table as TableName] as Readonly<Record<string, ColumnShape>>;
+const shapesOf = (table: string): Readonly<Record<string, ColumnShape>> => ovnNorthbound.tables[table as TableName];
 
 function decoded(table: string, row: unknown): ModelRow {
   const entries = Object.entries(row as object);
@@ -103,7 +102,7 @@ function collectGarbage(all: ModelTables): void {
     const above = parentOf(table);
     if (above === undefined) continue;
     const held = new Set([...all.get(above.table)!.values()].flatMap((row) => [...(row[above.column] as Set<string>)]));
-    for (const uuid of [...all.get(table)!.keys()]) if (!held.has(uuid)) all.get(table)!.delete(uuid);
+    for (const uuid of Array.from(all.get(table)!.keys())) if (!held.has(uuid)) all.get(table)!.delete(uuid);
   }
   for (const port of all.get("Logical_Switch_Port")!.values()) {
     for (const column of ["dhcpv4_options", "dhcpv6_options"]) {
@@ -117,7 +116,7 @@ function checkReferences(all: ModelTables): void {
     const above = parentOf(table);
     if (above === undefined) continue;
     for (const row of all.get(above.table)!.values()) {
-      const held = [...(row[above.column] as Set<Uuid>)];
+      const held = Array.from(row[above.column] as Set<Uuid>);
       const isPort = table === "Logical_Switch_Port" || table === "Logical_Router_Port" || above.column !== "ports";
       if (isPort && held.some((uuid) => !all.get(table)!.has(uuid))) throw new Error("referential integrity violation");
     }
