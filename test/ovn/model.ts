@@ -18,6 +18,9 @@ type ModelTables = Map<string, Map<Uuid, ModelRow>>;
 export class ModelDatabase implements Cached {
   #tables: ModelTables = new Map(tableNames.map((table) => [table, new Map<Uuid, ModelRow>()]));
 
+  /** Table name -> its rows as a client has them, since the last transaction. */
+  readonly #caches = new Map<string, TableCache>();
+
   /** All or nothing; throws the server's word for what refuses it. */
   transact(operations: readonly Operation[]): void {
     const copy: ModelTables = new Map(
@@ -28,9 +31,12 @@ export class ModelDatabase implements Cached {
     checkReferences(copy);
     checkNames(copy);
     this.#tables = copy;
+    this.#caches.clear();
   }
 
   rows<R extends AnyRow, Index extends string>(followed: Followed<R, Index>): Rows<R, Index> {
+    const known = this.#caches.get(followed.table);
+    if (known !== undefined) return known as unknown as Rows<R, Index>;
     const cache = new TableCache<R, Index>(followed, (error) => {
       throw error;
     });
@@ -38,10 +44,11 @@ export class ModelDatabase implements Cached {
       const columns = [...followed.columns, ...followed.optional].map((column) => [column, row[column]]);
       cache.replace(uuid, { uuid, ...Object.fromEntries(columns) } as R);
     }
+    this.#caches.set(followed.table, cache as unknown as TableCache);
     return cache;
   }
 
-  /** Table and columns of every row, with `uuid`; references by what they mean to a reader. */
+  /** Every row: its table, uuid and columns. */
   dump(): readonly (readonly [TableName, Uuid, Readonly<ModelRow>])[] {
     return tableNames.flatMap((table) =>
       [...this.#tables.get(table)!].map(([uuid, row]) => [table, uuid, row] as const),
@@ -92,7 +99,8 @@ function mutate(table: string, row: ModelRow, mutations: readonly unknown[][]): 
   for (const [column, mutator, json] of mutations as [string, string, unknown][]) {
     const value = decodeValue(shapesOf(table)[column]!, json, column) as ReadonlySet<string>;
     const old = row[column] as ReadonlySet<string>;
-    row[column] = mutator === "insert" ? old.union(value) : old.difference(value);
+    if (value instanceof Map) row[column] = new Map([...value, ...old] as unknown as [string, string][]);
+    else row[column] = mutator === "insert" ? old.union(value) : old.difference(value);
   }
 }
 

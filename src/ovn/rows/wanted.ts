@@ -49,7 +49,7 @@ export function wanted<T extends TableName>(
   // Rows are read and written in different types. Keys are made of plain columns, which are alike, and of marks.
   const { external_ids: marks } = row as { external_ids?: Record<string, string> };
   const keyed: KeyedRow = { ...row, external_ids: new Map(Object.entries(marks ?? {})) };
-  return { table, key: keyOf(table, keyed, within), looseKey: looseKeyOf(table, keyed), row, parent, refs } as Wanted;
+  return { table, key: keyOf(table, keyed, within), looseKey: looseKeyOf(table, keyed), row, parent, refs };
 }
 
 /**
