@@ -73,7 +73,7 @@ export class Central implements AsyncDisposable {
     return await run(program("ovn-sbctl"), [`--db=${this.unix}`, "--no-leader-only", "--timeout=30", ...args]);
   }
 
-  /** The ports that a packet comes out of, of switches and routers on its way too, and `snat ADDRESS` where its source is changed to that. */
+  /** The ports that a packet comes out of, those on its way too; `snat ADDRESS`: its new source. */
   async trace(datapath: string, packet: string): Promise<readonly string[]> {
     const at = [`--db=${this.unix}`, "--no-leader-only"];
     const text = await run(program("ovn-trace"), [...at, "--ct=new", "--detailed", datapath, packet]);
@@ -94,7 +94,7 @@ export class Central implements AsyncDisposable {
     return /arp\.op = 2;[^}]*arp\.sha = ([0-9a-f:]+);[^}]*output\("/s.exec(text)?.[1];
   }
 
-  /** As a chassis would write it that has asked, or that follows NB's Static_MAC_Binding: ovn-trace reads these alone. */
+  /** As a chassis that has asked would write it: ovn-trace reads these alone, and no Static_MAC_Binding. */
   async learn(router: string, port: string, ip: string, mac: string): Promise<void> {
     const find = ["--bare", "--columns=_uuid", "find", "Datapath_Binding", `external_ids:name=${router}`];
     const datapath = (await this.sbctl(...find)).trim();

@@ -44,7 +44,7 @@ export class ModelDatabase implements Cached {
       const columns = [...followed.columns, ...followed.optional].map((column) => [column, row[column]]);
       cache.replace(uuid, { uuid, ...Object.fromEntries(columns) } as R);
     }
-    this.#caches.set(followed.table, cache as unknown as TableCache);
+    this.#caches.set(followed.table, cache);
     return cache;
   }
 

@@ -1,7 +1,7 @@
+// Rows that others have written: some that are nobody's business, and some that OVN-Kubernetes has left of VMs.
 import { randomUUID } from "node:crypto";
 
 import { parentOf, type TableName } from "../../src/ovn/rows/tables.ts";
-// Rows that others have written: some that are nobody's business, and some that OVN-Kubernetes has left of VMs.
 import type { Operation } from "../../src/ovsdb/operations/operation.ts";
 import { Operations } from "../../src/ovsdb/operations/operation.ts";
 import { ovnNorthbound } from "../../src/ovsdb/schema/ovn-northbound.ts";
@@ -9,7 +9,7 @@ import { ovnNorthbound } from "../../src/ovsdb/schema/ovn-northbound.ts";
 const nb = new Operations(ovnNorthbound);
 
 /** A row with a uuid of its own, in a switch or router by its name. */
-export function foreign(table: TableName, row: object, within?: string): Operation[] {
+function foreign(table: TableName, row: object, within?: string): Operation[] {
   const uuid = randomUUID();
   const insert = nb.insert(table, row, { uuid });
   const above = parentOf(table);

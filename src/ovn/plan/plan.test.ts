@@ -108,7 +108,7 @@ const zone: fc.Arbitrary<Zone> = fc
       names: hasThird ? ["n1", "n2", "n3"] : ["n1", "n2"],
     }),
   );
-const numRuns = volume(60, 2000);
+const numRuns = volume(60, 1000);
 
 describe("any zone and VMs after any others", () => {
   it("are exactly what is wanted, and a second plan has nothing to do", () => {

@@ -7,8 +7,7 @@ import type { ovnNorthbound } from "../../ovsdb/schema/ovn-northbound.ts";
 import { type KeyedRow, keyOf, looseKeyOf } from "./identity.ts";
 import { parentOf, type TableName } from "./tables.ts";
 
-export type Northbound = typeof ovnNorthbound;
-type Tables = Northbound["tables"];
+type Tables = (typeof ovnNorthbound)["tables"];
 
 /** A row of the same plan or of the database, by its key. */
 export interface RowRef {
