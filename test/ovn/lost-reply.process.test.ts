@@ -62,6 +62,12 @@ describe("ovsdb-server is killed", () => {
     const desired = desiredOf(zoneOf(), [vmAt(["vl-x@n3"], "vl-x@n3", { name: "raced" })], all);
     const both = [one, other].map(({ northbound }) => northbound.apply(desired, AbortSignal.timeout(60_000)));
     await Promise.all(both);
+    // No chassis is there to be waited for.
+    await Promise.all([
+      one.northbound.barrier("sb", AbortSignal.timeout(60_000)),
+      other.northbound.barrier("hv", AbortSignal.timeout(60_000)),
+    ]);
+    expect(Number(await central.nbctl("--bare", "--columns=sb_cfg", "list", "NB_Global"))).toBeGreaterThanOrEqual(2);
     await using fresh = await writerOf(central);
     expect(fresh.northbound.plan(desired).operations).toEqual([]);
   });
