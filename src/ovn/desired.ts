@@ -1,7 +1,7 @@
+// What a zone is to look like, or a part of it, and which rows are to go if they are not among that.
 import { type VmName, printVm } from "./rows/marks.ts";
 import type { Wanted } from "./rows/wanted.ts";
 import { clusterRows } from "./topology/cluster-router.ts";
-// What a zone is to look like, or a part of it, and which rows are to go if they are not among that.
 import { gatewayRows } from "./topology/gateway.ts";
 import { routerPortRow, switchRows } from "./topology/node-switch.ts";
 import { transitRows } from "./topology/transit.ts";

@@ -73,9 +73,48 @@ export class Central implements AsyncDisposable {
     return await run(program("ovn-sbctl"), [`--db=${this.unix}`, "--no-leader-only", "--timeout=30", ...args]);
   }
 
-  /** What becomes of a packet: the ports where it comes out, and what is done to it on the way. */
-  async trace(datapath: string, packet: string): Promise<string> {
-    return await run(program("ovn-trace"), [`--db=${this.unix}`, "--no-leader-only", "--minimal", datapath, packet]);
+  /** The ports that a packet comes out of, those on its way too; `snat ADDRESS`: its new source. */
+  async trace(datapath: string, packet: string): Promise<readonly string[]> {
+    const at = [`--db=${this.unix}`, "--no-leader-only"];
+    const text = await run(program("ovn-trace"), [...at, "--ct=new", "--detailed", datapath, packet]);
+    const found = text.matchAll(/output to "([^"]+)"|ct_snat(?:_in_czone)?\(([0-9a-f.:]+)\)/g);
+    return Array.from(found, ([, port, source]) => port ?? `snat ${source}`);
+  }
+
+  /** The MAC that answers an ARP request of this port; undefined: none does. */
+  async arp(
+    datapath: string,
+    from: { port: string; mac: string; ip: string },
+    target: string,
+  ): Promise<string | undefined> {
+    const about = `arp.op==1 && arp.sha==${from.mac} && arp.spa==${from.ip} && arp.tpa==${target}`;
+    const packet = `inport=="${from.port}" && eth.src==${from.mac} && eth.dst==ff:ff:ff:ff:ff:ff && ${about}`;
+    const at = [`--db=${this.unix}`, "--no-leader-only"];
+    const text = await run(program("ovn-trace"), [...at, "--minimal", datapath, packet]);
+    return /arp\.op = 2;[^}]*arp\.sha = ([0-9a-f:]+);[^}]*output\("/s.exec(text)?.[1];
+  }
+
+  /** As a chassis that has asked would write it: ovn-trace reads these alone, and no Static_MAC_Binding. */
+  async learn(router: string, port: string, ip: string, mac: string): Promise<void> {
+    const find = ["--bare", "--columns=_uuid", "find", "Datapath_Binding", `external_ids:name=${router}`];
+    const datapath = (await this.sbctl(...find)).trim();
+    const known = await this.sbctl(
+      "--bare",
+      "--columns=mac",
+      "find",
+      "MAC_Binding",
+      `logical_port=${port}`,
+      `ip="${ip}"`,
+    );
+    if (known.trim() !== "") return;
+    await this.sbctl(
+      "create",
+      "MAC_Binding",
+      `logical_port=${port}`,
+      `ip="${ip}"`,
+      `mac="${mac}"`,
+      `datapath=${datapath}`,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -18,6 +18,9 @@ type ModelTables = Map<string, Map<Uuid, ModelRow>>;
 export class ModelDatabase implements Cached {
   #tables: ModelTables = new Map(tableNames.map((table) => [table, new Map<Uuid, ModelRow>()]));
 
+  /** Table name -> its rows as a client has them, since the last transaction. */
+  readonly #caches = new Map<string, TableCache>();
+
   /** All or nothing; throws the server's word for what refuses it. */
   transact(operations: readonly Operation[]): void {
     const copy: ModelTables = new Map(
@@ -28,20 +31,24 @@ export class ModelDatabase implements Cached {
     checkReferences(copy);
     checkNames(copy);
     this.#tables = copy;
+    this.#caches.clear();
   }
 
   rows<R extends AnyRow, Index extends string>(followed: Followed<R, Index>): Rows<R, Index> {
+    const known = this.#caches.get(followed.table);
+    if (known !== undefined) return known as unknown as Rows<R, Index>;
     const cache = new TableCache<R, Index>(followed, (error) => {
       throw error;
     });
     for (const [uuid, row] of this.#tables.get(followed.table)!) {
       const columns = [...followed.columns, ...followed.optional].map((column) => [column, row[column]]);
-      cache.replace(uuid, { uuid, ...Object.fromEntries(columns) } as unknown as R);
+      cache.replace(uuid, { uuid, ...Object.fromEntries(columns) } as R);
     }
+    this.#caches.set(followed.table, cache);
     return cache;
   }
 
-  /** Table and columns of every row, with `uuid`; references by what they mean to a reader. */
+  /** Every row: its table, uuid and columns. */
   dump(): readonly (readonly [TableName, Uuid, Readonly<ModelRow>])[] {
     return tableNames.flatMap((table) =>
       [...this.#tables.get(table)!].map(([uuid, row]) => [table, uuid, row] as const),
@@ -49,8 +56,7 @@ export class ModelDatabase implements Cached {
   }
 }
 
-const shapesOf = (table: string): Readonly<Record<string, ColumnShape>> =>
-  ovnNorthbound.tables[table as TableName] as Readonly<Record<string, ColumnShape>>;
+const shapesOf = (table: string): Readonly<Record<string, ColumnShape>> => ovnNorthbound.tables[table as TableName];
 
 function decoded(table: string, row: unknown): ModelRow {
   const entries = Object.entries(row as object);
@@ -93,7 +99,8 @@ function mutate(table: string, row: ModelRow, mutations: readonly unknown[][]): 
   for (const [column, mutator, json] of mutations as [string, string, unknown][]) {
     const value = decodeValue(shapesOf(table)[column]!, json, column) as ReadonlySet<string>;
     const old = row[column] as ReadonlySet<string>;
-    row[column] = mutator === "insert" ? old.union(value) : old.difference(value);
+    if (value instanceof Map) row[column] = new Map([...value, ...old] as unknown as [string, string][]);
+    else row[column] = mutator === "insert" ? old.union(value) : old.difference(value);
   }
 }
 
@@ -103,7 +110,7 @@ function collectGarbage(all: ModelTables): void {
     const above = parentOf(table);
     if (above === undefined) continue;
     const held = new Set([...all.get(above.table)!.values()].flatMap((row) => [...(row[above.column] as Set<string>)]));
-    for (const uuid of [...all.get(table)!.keys()]) if (!held.has(uuid)) all.get(table)!.delete(uuid);
+    for (const uuid of Array.from(all.get(table)!.keys())) if (!held.has(uuid)) all.get(table)!.delete(uuid);
   }
   for (const port of all.get("Logical_Switch_Port")!.values()) {
     for (const column of ["dhcpv4_options", "dhcpv6_options"]) {
@@ -117,7 +124,7 @@ function checkReferences(all: ModelTables): void {
     const above = parentOf(table);
     if (above === undefined) continue;
     for (const row of all.get(above.table)!.values()) {
-      const held = [...(row[above.column] as Set<Uuid>)];
+      const held = Array.from(row[above.column] as Set<Uuid>);
       const isPort = table === "Logical_Switch_Port" || table === "Logical_Router_Port" || above.column !== "ports";
       if (isPort && held.some((uuid) => !all.get(table)!.has(uuid))) throw new Error("referential integrity violation");
     }

@@ -11,7 +11,7 @@ export const newest = featuresOf({ major: 25, minor: 3 });
 export const oldest = featuresOf({ major: 23, minor: 3 });
 
 /** Node n1 has 10.244.0.0/24 and so on; `localTo`: the zone's only node, or undefined with one zone for all. */
-export function nodeNamed(name: string, localTo: string | undefined): ZoneNode {
+function nodeNamed(name: string, localTo: string | undefined): ZoneNode {
   const id = Number(name.slice(1));
   const transit = [`100.88.0.${id + 1}`, `fd97::${id + 1}`].map((each) => parseAddress(each));
   return {

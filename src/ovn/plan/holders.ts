@@ -1,6 +1,6 @@
+// Changes of the sets by which switches and routers hold their rows: one operation for each set.
 import type { Uuid } from "../../ovsdb/notation/uuid.ts";
 import type { Mutation } from "../../ovsdb/operations/condition.ts";
-// Changes of the sets by which switches and routers hold their rows: one operation for each set.
 import { type Operation, Operations } from "../../ovsdb/operations/operation.ts";
 import { ovnNorthbound } from "../../ovsdb/schema/ovn-northbound.ts";
 import { parentOf, type TableName } from "../rows/tables.ts";

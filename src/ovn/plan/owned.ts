@@ -37,7 +37,7 @@ function unmarkedRows(view: View, marked: readonly Existing[], vms: ReadonlyMap<
   return [...addresses].flatMap(([ip, vm]) => [
     ...view.by("Logical_Switch_Port", "ip", ip).filter((port) => isPodOf(port, vm)),
     ...view.by("NAT", "ip", ip).filter((nat) => isStale(nat, vms.get(vm)?.activeNode)),
-    ...view.by("Static_MAC_Binding", "ip", ip).filter(({ row }) => String(row["logical_port"]).startsWith("rtos-")),
+    ...view.by("Static_MAC_Binding", "ip", ip).filter(({ row }) => (row["logical_port"] as string).startsWith("rtos-")),
   ]);
 }
 
@@ -46,8 +46,8 @@ function vmOfRow({ row }: Existing): string | undefined {
 }
 
 function addressesOf({ table, row }: Existing): readonly string[] {
-  if (table === "Logical_Router_Static_Route") return [String(row["ip_prefix"])];
-  if (table === "Logical_Router_Policy") return [String(row["match"]).replace(/^ip[46]\.src == /, "")];
+  if (table === "Logical_Router_Static_Route") return [row["ip_prefix"] as string];
+  if (table === "Logical_Router_Policy") return [(row["match"] as string).replace(/^ip[46]\.src == /, "")];
   if (table !== "Logical_Switch_Port") return [];
   return [...(row["port_security"] as ReadonlySet<string>)].flatMap((each) => each.split(" ").slice(1));
 }

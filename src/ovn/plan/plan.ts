@@ -1,10 +1,10 @@
-import type { Uuid } from "../../ovsdb/notation/uuid.ts";
-import type { Value } from "../../ovsdb/notation/value.ts";
 // The difference between the rows that there are and those that are wanted, as the operations of one transaction.
 //
 // Promised: carried out on the rows that it was made from, they give exactly the wanted ones; a row that is there
 // already is changed in place, so that what refers to it still does; what is neither wanted nor owned stays. They are
 // refused as a whole where a row has been changed or made in between: a lost transaction can be carried out late.
+import type { Uuid } from "../../ovsdb/notation/uuid.ts";
+import type { Value } from "../../ovsdb/notation/value.ts";
 import { unchanged } from "../../ovsdb/operations/guard.ts";
 import { type Operation, Operations } from "../../ovsdb/operations/operation.ts";
 import { ovnNorthbound } from "../../ovsdb/schema/ovn-northbound.ts";

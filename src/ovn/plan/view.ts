@@ -3,7 +3,7 @@ import type { AnyRow, Followed } from "../../ovsdb/cache/followed.ts";
 import type { Rows } from "../../ovsdb/cache/table-cache.ts";
 import type { Uuid } from "../../ovsdb/notation/uuid.ts";
 import type { Value } from "../../ovsdb/notation/value.ts";
-import { keyOf, type KeyedRow } from "../rows/identity.ts";
+import { keyOf } from "../rows/identity.ts";
 import { type IndexName, parentOf, type TableName, tables } from "../rows/tables.ts";
 import { chosenUuid, type RowRef, type Wanted } from "../rows/wanted.ts";
 
@@ -56,7 +56,7 @@ export class View {
   }
 
   keyOf({ table, row, parents: [parent] }: Existing): string {
-    return keyOf(table, row as unknown as KeyedRow, parent?.row["name"] as string | undefined);
+    return keyOf(table, row, parent?.row["name"] as string | undefined);
   }
 
   #existing(table: TableName, row: AnyRow): Existing {

@@ -1,5 +1,5 @@
-// Whose a row is, by its external_ids. VMs' rows carry OVN-Kubernetes' own marks: its rows are understood here, and ours
-// by it. Rows of the topology, which it leaves bare, carry one of ours.
+// Whose a row is, by its external_ids. VMs' rows carry OVN-Kubernetes' own marks: its rows are understood here, and
+// ours by it. Rows of the topology, which it leaves bare, carry one of ours.
 type Ids = ReadonlyMap<string, string>;
 
 export interface VmName {

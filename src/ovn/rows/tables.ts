@@ -32,12 +32,12 @@ const key = (table: TableName) => (row: KeyedRow) => [looseKeyOf(table, row)];
 const orNone = (text: string | undefined) => (text === undefined ? [] : [text]);
 const none = () => [];
 
-export const switches = follow(nb, "Logical_Switch", {
+const switches = follow(nb, "Logical_Switch", {
   columns: ["name", "ports", "other_config", "external_ids"],
   indexes: { key: key("Logical_Switch"), vm: none, ip: none, part: marks.part, child: ({ ports }) => ports },
 });
 
-export const routers = follow(nb, "Logical_Router", {
+const routers = follow(nb, "Logical_Router", {
   columns: ["name", "ports", "static_routes", "policies", "nat", "options", "external_ids"],
   indexes: {
     key: key("Logical_Router"),
@@ -53,7 +53,7 @@ export const routers = follow(nb, "Logical_Router", {
   },
 });
 
-export const switchPorts = follow(nb, "Logical_Switch_Port", {
+const switchPorts = follow(nb, "Logical_Switch_Port", {
   columns: [
     "name",
     "type",
@@ -77,32 +77,32 @@ export const switchPorts = follow(nb, "Logical_Switch_Port", {
   },
 });
 
-export const routerPorts = follow(nb, "Logical_Router_Port", {
+const routerPorts = follow(nb, "Logical_Router_Port", {
   columns: ["name", "mac", "networks", "options", "external_ids"],
   indexes: { key: key("Logical_Router_Port"), vm: none, ip: none, part: marks.part, child: none },
 });
 
-export const staticRoutes = follow(nb, "Logical_Router_Static_Route", {
+const staticRoutes = follow(nb, "Logical_Router_Static_Route", {
   columns: ["ip_prefix", "nexthop", "policy", "output_port", "route_table", "external_ids"],
   indexes: { key: key("Logical_Router_Static_Route"), ...marks, ip: none, child: none },
 });
 
-export const policies = follow(nb, "Logical_Router_Policy", {
+const policies = follow(nb, "Logical_Router_Policy", {
   columns: ["priority", "match", "action", "nexthops", "external_ids"],
   indexes: { key: key("Logical_Router_Policy"), ...marks, ip: none, child: none },
 });
 
-export const nats = follow(nb, "NAT", {
+const nats = follow(nb, "NAT", {
   columns: ["type", "logical_ip", "external_ip", "logical_port", "external_ids"],
   indexes: { key: key("NAT"), vm: none, part: marks.part, ip: ({ logical_ip: ip }) => [ip], child: none },
 });
 
-export const dhcpOptions = follow(nb, "DHCP_Options", {
+const dhcpOptions = follow(nb, "DHCP_Options", {
   columns: ["cidr", "options", "external_ids"],
   indexes: { key: key("DHCP_Options"), ...marks, ip: none, child: none },
 });
 
-export const macBindings = follow(nb, "Static_MAC_Binding", {
+const macBindings = follow(nb, "Static_MAC_Binding", {
   columns: ["logical_port", "ip", "mac", "override_dynamic_mac"],
   indexes: { key: key("Static_MAC_Binding"), vm: none, part: none, ip: ({ ip }) => [ip], child: none },
 });

@@ -1,14 +1,13 @@
-// A row as it is to be, as a value: its columns, what it is recognised by, the row that holds it, and what it refers to.
+// A row as it is to be, as a value: its columns, what it is recognised by, the row that holds it, what it refers to.
 import { createHash } from "node:crypto";
 
 import type { NewRow } from "../../ovsdb/notation/shape.ts";
 import type { Uuid } from "../../ovsdb/notation/uuid.ts";
-import { ovnNorthbound } from "../../ovsdb/schema/ovn-northbound.ts";
+import type { ovnNorthbound } from "../../ovsdb/schema/ovn-northbound.ts";
 import { type KeyedRow, keyOf, looseKeyOf } from "./identity.ts";
 import { parentOf, type TableName } from "./tables.ts";
 
-export type Northbound = typeof ovnNorthbound;
-type Tables = Northbound["tables"];
+type Tables = (typeof ovnNorthbound)["tables"];
 
 /** A row of the same plan or of the database, by its key. */
 export interface RowRef {
@@ -46,18 +45,10 @@ export function wanted<T extends TableName>(
 ): Wanted {
   const above = parentOf(table);
   const parent = above === undefined ? undefined : { table: above.table, key: within! };
-  // Rows are read and written in different types; keys are made of what both have alike, and of marks.
-  const keyed = { ...row, ...mapsOf(row) } as unknown as KeyedRow;
-  return { table, key: keyOf(table, keyed, within), looseKey: looseKeyOf(table, keyed), row, parent, refs } as Wanted;
-}
-
-/** Its maps, as they are read. */
-function mapsOf(row: object): Record<string, ReadonlyMap<string, string>> {
-  const maps = Object.entries(row).filter(([, value]) => typeof value === "object" && value !== null);
-  const plain = maps.filter(([, value]) => !Array.isArray(value) && !(value instanceof Set) && !(value instanceof Map));
-  return Object.fromEntries(
-    plain.map(([column, value]) => [column, new Map(Object.entries(value as object))]),
-  ) as Record<string, ReadonlyMap<string, string>>;
+  // Rows are read and written in different types. Keys are made of plain columns, which are alike, and of marks.
+  const { external_ids: marks } = row as { external_ids?: Record<string, string> };
+  const keyed: KeyedRow = { ...row, external_ids: new Map(Object.entries(marks ?? {})) };
+  return { table, key: keyOf(table, keyed, within), looseKey: looseKeyOf(table, keyed), row, parent, refs };
 }
 
 /**

@@ -1,5 +1,6 @@
 // The cluster router, the join switch, and the routes between nodes, gateways and zones.
 import type { Prefix } from "../../net/prefix.ts";
+import { OvnError } from "../error.ts";
 import { clusterRouter, joinSwitch, joinToRouter, routerToJoin, routerToSwitch } from "../names.ts";
 import { topologyMarks } from "../rows/marks.ts";
 import { type Wanted, wanted } from "../rows/wanted.ts";
@@ -17,6 +18,8 @@ const within = clusterRouter;
 export function clusterRows(zone: Zone): readonly Wanted[] {
   const name = routerToJoin(clusterRouter);
   const joins = zone.joinSubnets.map(routerAddress);
+  if (joins.length === 0)
+    throw new OvnError("bad-zone", "The zone has no join subnet: give one for each address family.");
   const networks = joins.map((each) => onSubnet(each, zone.joinSubnets));
   return [
     wanted("Logical_Router", { name: clusterRouter, external_ids }),

@@ -1,5 +1,6 @@
-// Which addresses a node's router port answers ARP and neighbour solicitations for, with the MAC that never changes: the
-// default route of all VMs, and whatever a neighbour of the same subnet takes to be on the link and is not any more.
+// Which addresses a node's router port answers ARP and neighbour solicitations for, with the MAC that never changes:
+// the default route of all VMs, and whatever a neighbour of the same subnet takes to be on the link and is not any
+// more.
 //
 // OVN from 23.06 on takes whole prefixes, and lets ports of the switch answer first. Before that every address is
 // listed, with the same priority as a port's: addresses of VMs that are here may not be among them.

@@ -1,5 +1,5 @@
-// The transit switch: one switch that every zone has of its own, with the same tunnel keys, so that its packets mean the
-// same to all. The cluster router of each node's zone has one port on it.
+// The transit switch: one that every zone has of its own, with the same tunnel keys, so that its packets mean the same
+// to all. The cluster router of each node's zone has one port on it.
 import { clusterRouter, routerToTransit, transitSwitch, transitToRouter } from "../names.ts";
 import { topologyMarks } from "../rows/marks.ts";
 import { type Wanted, wanted } from "../rows/wanted.ts";
