@@ -89,12 +89,12 @@ export class Fixture {
   }
 
   /** Runs, and has its row. */
-  async started(name: string, home = "n1"): Promise<Machine> {
+  async started(name: string, home = "n1", zone = "global"): Promise<Machine> {
     this.#home = home;
     const annotations = { "kubevirt.io/allow-pod-bridge-network-live-migration": "" };
     const machine = await this.kubevirt.create({ namespace, name, nics: [], annotations });
     expect(await this.kubevirt.start(machine)).toBe(true);
-    await this.shows(name, `${home} of ${home}: ${home}*`);
+    await this.shows(name, `${home} of ${home}: ${home}*`, zone);
     return machine;
   }
 
