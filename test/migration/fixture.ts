@@ -184,11 +184,10 @@ class Running {
     });
     const informers = [followed, ...this.leader.informers];
     this.#ready = Promise.all(informers.map((each) => each.synced(signal)));
-    const { run } = this.leader.lead;
     this.#done = Promise.all([
       ...informers.map((each) => each.run(signal)),
       recorder.run(signal),
-      run(signal, () => {}),
+      this.leader.lead.run(signal, () => {}),
     ]);
   }
 

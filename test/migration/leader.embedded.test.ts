@@ -50,6 +50,18 @@ describe("a restart", () => {
     expect(await f.events("AddressMoved")).toHaveLength(1);
   });
 
+  it("when it is over: what is on record is not recorded again", async () => {
+    const first = await f.lead();
+    const vm = await f.started("vm1");
+    const { target } = await f.migrated(vm, "n2");
+    await until(async () => (await f.annotationsOf(target))[receipt], { what: "the receipt" });
+    await first.stop();
+    const { leader } = await f.lead();
+    await f.migrated(vm, "n3");
+    await until(async () => leader.receipts().some(({ end }) => end !== undefined), { what: "a receipt" });
+    expect(leader.receipts().map(({ source, target: { node } }) => `${source?.node} ${node}`)).toEqual(["n2 n3"]);
+  });
+
   it("in which VMs have gone: their rows go, those of VMs that run stay", async () => {
     const first = await f.lead();
     const vm = await f.started("vm1");
@@ -92,8 +104,7 @@ describe("a northbound that does not answer", () => {
     f.writer.failing.set("n2", 3);
     await away.succeed();
     for (const zone of zones.all()) await f.shows("vm1", "n2 of n1: n2*", zone);
-    const told = f.writer.writes.filter((each) => each.endsWith(" n2"));
-    expect(told[0]).toBe("n2 default/vm1 n2");
+    expect(f.writer.writes.find((each) => each.endsWith(" n2"))).toBe("n2 default/vm1 n2");
     const further = await f.begun(vm, "n3");
     for (const zone of zones.all()) await f.shows("vm1", "n2 of n1: n2* n3", zone);
     const before = f.writer.writes.length;

@@ -62,9 +62,7 @@ export class RecordingWriter implements PlacementWriter {
     // A VM that lives and had a port that answers never loses it, nor its address.
     if (isSameLife === true && before?.activeNode !== undefined) expect(after.activeNode).toBeDefined();
     if (isSameLife === true)
-      expect(`${after.mac} ${after.addresses.map(({ address }) => address)}`).toBe(
-        `${before!.mac} ${before!.addresses.map(({ address }) => address)}`,
-      );
+      expect(JSON.stringify([after.mac, after.addresses])).toBe(JSON.stringify([before!.mac, before!.addresses]));
   }
 
   #checkAddresses(rows: ReadonlyMap<string, VmPlacement>): void {
