@@ -2,7 +2,7 @@
 // subnets, leaders that can be stopped and followed by others, and a northbound that outlives them.
 import { expect } from "vitest";
 
-import { type Api, openApi } from "../../src/apiserver/api.ts";
+import { openApi } from "../../src/apiserver/api.ts";
 import { type Node, nodes, pods } from "../../src/cluster/resources.ts";
 import { Informer } from "../../src/kube/cache/informer.ts";
 import { type Clock, realClock, unrefClock } from "../../src/kube/clock.ts";
@@ -24,6 +24,7 @@ import type { Machine } from "../claims/kubevirt/machine.ts";
 import type { Migration } from "../claims/kubevirt/migration.ts";
 import { addNode } from "../claims/kubevirt/nodes.ts";
 import { until } from "../lab/wait.ts";
+import type { Server } from "../node/fixture.ts";
 import { RecordingWriter } from "./recording-writer.ts";
 
 const events = defineResource<
@@ -43,7 +44,7 @@ export const networksAnnotation = "k8s.ovn.org/pod-networks";
 export const subnetsOf = (digit: number | string) => [`10.244.${digit}.0/24`, `fd10:244:0:${digit}::/64`];
 
 export class Fixture {
-  readonly api: Api;
+  readonly server: Server;
   readonly client: KubeClient;
   readonly kubevirt: Kubevirt;
   readonly writer = new RecordingWriter();
@@ -54,17 +55,18 @@ export class Fixture {
   #home = "n1";
   readonly #running = new Set<Running>();
 
-  private constructor() {
+  private constructor(server: Server | undefined) {
     const clock: Clock = { ...unrefClock, wallMs: () => unrefClock.wallMs() + this.#aheadMs };
-    this.api = openApi({ path: ":memory:", clock });
-    this.client = new KubeClient({ transport: this.api.transport });
+    this.server = server ?? embedded(clock);
+    this.client = new KubeClient({ transport: this.server.transport });
     const cni = { add: async () => [], del: async () => {} };
     const pace = async () => void (this.#aheadMs += 1000);
     this.kubevirt = new Kubevirt({ client: this.client, cni, place: () => this.#home, pace });
   }
 
-  static async open(): Promise<Fixture> {
-    const fixture = new Fixture();
+  /** Default: the embedded API. On another server two migrations of a VM in the same second are one too many. */
+  static async open(server?: Server): Promise<Fixture> {
+    const fixture = new Fixture(server);
     await install(fixture.client);
     for (const digit of [1, 2, 3]) await fixture.addNode(`n${digit}`, subnetsOf(digit));
     return fixture;
@@ -72,7 +74,7 @@ export class Fixture {
 
   async close(): Promise<void> {
     for (const each of this.#running) await each.stop();
-    this.api.close();
+    await this.server.stop();
   }
 
   async addNode(name: string, subnets: readonly string[]): Promise<void> {
@@ -155,6 +157,11 @@ export class Fixture {
       return { addresses, mac, gateways: [], routes: [], role: "primary" };
     },
   };
+}
+
+function embedded(clock: Clock): Server {
+  const api = openApi({ path: ":memory:", clock });
+  return { transport: api.transport, stop: async () => api.close() };
 }
 
 /** A leader, until it is stopped. */
