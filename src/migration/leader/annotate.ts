@@ -11,7 +11,7 @@ export async function annotate(client: KubeClient, pod: DeepReadonly<Pod>, texts
   await patch(client, pod, { uid, resourceVersion, annotations: texts }, signal);
 }
 
-/** An annotation that is ours alone: guarded by the pod's UID only. */
+/** An annotation that is ours alone, whatever else has changed. Throws `invalid` if it is another pod of that name. */
 export async function annotateOurs(client: KubeClient, pod: DeepReadonly<Pod>, texts: Texts, signal: AbortSignal) {
   await patch(client, pod, { uid: pod.metadata.uid, annotations: texts }, signal);
 }

@@ -137,10 +137,10 @@ function trim({ metadata, spec, status }: Pod): Pod {
     kind: "Pod",
     metadata: {
       ...picked(metadata, ...keptFields),
-      labels: picked(metadata.labels, ...readLabels) as Record<string, string>,
-      annotations: picked(metadata.annotations, ...readAnnotations) as Record<string, string>,
+      labels: picked(metadata.labels, ...readLabels),
+      annotations: picked(metadata.annotations, ...readAnnotations),
     },
-    spec: picked(spec, "nodeName", "hostNetwork") as NonNullable<Pod["spec"]>,
-    status: picked(status, "phase") as NonNullable<Pod["status"]>,
+    spec: picked(spec, "nodeName", "hostNetwork"),
+    status: picked(status, "phase"),
   };
 }

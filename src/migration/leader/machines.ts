@@ -1,6 +1,6 @@
+// One VM: its pods are told its addresses, its rows are written, its migration goes on record. Level-based: whatever
+// was missed, the pods as they are now say what is to be done.
 import { Recent } from "../../kube/cache/recent.ts";
-// One VM: its pods are told its addresses, its rows are written, its migration goes on record. Level-based: whatever was
-// missed, the pods as they are now say what is to be done.
 import type { ObjectKey } from "../../kube/meta.ts";
 import { parseKey } from "../../kube/meta.ts";
 import type { Address } from "../../net/address.ts";

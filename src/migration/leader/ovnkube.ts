@@ -1,6 +1,6 @@
 // Whether OVN-Kubernetes runs in this cluster: two that write one northbound database undo each other's work, so beside
 // it nothing is written. Decided from DaemonSets and Deployments of namespaces in which only administrators write: what
-// a tenant calls `ovnkube-node` stops nobody. Errs on the side of "runs": until it is seen, and while it cannot be seen.
+// a tenant calls `ovnkube-node` stops nobody. Errs on the side of "runs" until it could be looked for once.
 //
 // Annotations k8s.ovn.org/* of nodes say nothing: they stay when it has gone, and Holdfast writes the same.
 import { type DaemonSet, daemonSets, type Deployment, deployments } from "../../cluster/resources.ts";
@@ -9,7 +9,7 @@ import { keyOf } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 
 /** Where its own manifests, its chart and OpenShift put it. */
-export const ovnkubeNamespaces: readonly string[] = ["ovn-kubernetes", "openshift-ovn-kubernetes", "kube-system"];
+const ovnkubeNamespaces: readonly string[] = ["ovn-kubernetes", "openshift-ovn-kubernetes", "kube-system"];
 /** Every part of it: ovnkube-node, ovnkube-master, ovnkube-control-plane, ovnkube-single-node-zone, ovnkube-db. */
 const part = /^ovnkube-/;
 

@@ -1,6 +1,6 @@
+// The seams to whoever writes northbound databases, tells neighbours, and hands out addresses.
 import type { ObjectKey } from "../../kube/meta.ts";
 import type { Prefix } from "../../net/prefix.ts";
-// The seams to whoever writes northbound databases, tells neighbours, and hands out addresses.
 import type { VmPlacement } from "../../ovn/vm/placement.ts";
 import type { Launcher } from "../objects/launcher.ts";
 import type { PodNetwork } from "../objects/pod-network.ts";

@@ -63,7 +63,7 @@ export class Records {
     try {
       await annotateOurs(client, pod, { [receiptAnnotation]: receiptText(whole) }, signal);
     } catch (error) {
-      if (!isApiError(error, "not-found", "conflict"))
+      if (!isApiError(error, "not-found", "conflict", "invalid"))
         log.warn("a receipt could not be written to its pod", { uid, error });
     }
   }

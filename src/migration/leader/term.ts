@@ -1,5 +1,5 @@
-// One term of a writer of migrations: a queue of VMs and what wakes them. It begins with a look at every VM, so what the
-// last one left undone is finished; and with a sweep of each zone, so that nothing is left of VMs that are gone.
+// One term of a writer of migrations: a queue of VMs and what wakes them. It begins with a look at every VM, so what
+// the last one left undone is finished; and with a sweep of each zone, so that nothing is left of VMs that are gone.
 import { stateReference } from "../../cluster/state.ts";
 import { sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";

@@ -1,6 +1,6 @@
 // In which order the zones of interconnected OVN learn where a VM is: first where its guest is now, then the zones that
-// route to it, last where it was. So no zone is sent to a port that does not answer yet, and what still comes to the old
-// one has a way out of there until all others know the new. Pure.
+// route to it, last where it was. So no zone sends to a port that does not answer yet, and what still comes to the old
+// one finds it as it was until all others know the new. Pure.
 import type { VmPlacement } from "../../ovn/vm/placement.ts";
 import type { Zones } from "./placement-writer.ts";
 

@@ -37,25 +37,23 @@ export class ZoneRows {
 
   /**
    * All zones, in an order in which traffic always has a way. Where the zone of the guest fails nothing else is
-   * written; where another does, the rest is, and then the first failure is thrown. True: something was written.
+   * written; where another does, the rest is, and then the first failure is thrown.
    */
-  async write(key: ObjectKey, placement: VmPlacement | "gone", signal: AbortSignal): Promise<boolean> {
+  async write(key: ObjectKey, placement: VmPlacement | "gone", signal: AbortSignal): Promise<void> {
     const text = JSON.stringify(placement);
     const failures: unknown[] = [];
-    let isWritten = false;
     for (const [index, zone] of zoneOrder(placement, this.#options.zones).entries()) {
       try {
-        isWritten = (await this.#writeZone(zone, key, placement, text, signal)) || isWritten;
+        await this.#writeZone(zone, key, placement, text, signal);
       } catch (error) {
         if (index === 0 && placement !== "gone") throw error;
         failures.push(error);
       }
     }
     if (failures.length > 0) throw failures[0];
-    return isWritten;
   }
 
-  /** No row of a VM that does not run is left. Before anything is written: what is written meanwhile could go with it. */
+  /** No row of a VM that does not run is left. Before the first write: what is written meanwhile could go with it. */
   sweep(zone: string, signal: AbortSignal): Promise<void> {
     const known = this.#swept.get(zone);
     if (known !== undefined) return known;
@@ -73,16 +71,15 @@ export class ZoneRows {
     placement: VmPlacement | "gone",
     text: string,
     signal: AbortSignal,
-  ): Promise<boolean> {
+  ): Promise<void> {
     await this.sweep(zone, signal);
     const written = this.#written.get(zone) ?? new Map<ObjectKey, string>();
     this.#written.set(zone, written);
-    if (written.get(key) === text) return false;
+    if (written.get(key) === text) return;
     // Until the answer is here nobody knows what is there.
     written.delete(key);
     await this.#options.writer.write(zone, new Map([[key, placement]]), signal);
     // What has gone is not remembered: a VM of that name may come again.
     if (placement !== "gone" && this.#written.get(zone) === written) written.set(key, text);
-    return true;
   }
 }

@@ -40,15 +40,15 @@ export interface Move {
   readonly to: VmPlacement;
 }
 
-/** Nothing where the VM has not moved: it starts, or the same pod goes on. `neighbours`: of any subnet, in any order. */
+/** Nothing where the VM has not moved: it starts, or goes on where it is. `neighbours`: of any subnet, in any order. */
 export function announcementsOf({ from, to }: Move, neighbours: Iterable<Neighbour>): readonly Announcement[] {
   const { activeNode } = to;
   if (activeNode === undefined || from === undefined || from === activeNode) return [];
   return placeAnnouncements(to, neighbours);
 }
 
-/** All that is right where the VM is now: for a daemon that does not know where it was. */
-export function placeAnnouncements(vm: VmPlacement, neighbours: Iterable<Neighbour>): readonly Announcement[] {
+/** All that is right where the VM is now. */
+function placeAnnouncements(vm: VmPlacement, neighbours: Iterable<Neighbour>): readonly Announcement[] {
   const { activeNode, homeNode } = vm;
   if (activeNode === undefined) return [];
   const others = [...neighbours].filter(({ mac }) => mac !== vm.mac);

@@ -13,7 +13,7 @@ import type { DeepReadonly } from "../../kube/meta.ts";
 import { type FoundNetwork, podNetworksAnnotation, readPodNetwork } from "./pod-network.ts";
 
 /** Any value. KubeVirt migrates a VM with bridge binding on the pod network only with it. */
-export const migratableAnnotation = "kubevirt.io/allow-pod-bridge-network-live-migration";
+const migratableAnnotation = "kubevirt.io/allow-pod-bridge-network-live-migration";
 /** What KubeVirt writes, and what the design of 2024 calls it. */
 const readyAnnotations = [
   "kubevirt.io/migration-target-ready-timestamp",
@@ -26,7 +26,7 @@ const migrationLabel = "kubevirt.io/migrationJobUID";
 const nameLabel = "vm.kubevirt.io/name";
 const labelMax = 63;
 /** Ours: when the node's daemon saw the guest send from this pod, and what: `2026-11-18T20:00:00.125Z rarp`. */
-export const guestSeenAnnotation = "holdfast.io/guest-seen";
+const guestSeenAnnotation = "holdfast.io/guest-seen";
 /** Ours, on a target: since when its VM has the address. The pod that had it first goes after some migrations. */
 export const addressSinceAnnotation = "holdfast.io/address-since";
 
@@ -46,9 +46,9 @@ export const readAnnotations = [
 ] as const;
 
 /** What was seen: QEMU's announcement when a guest goes on elsewhere, or any frame of the guest's. */
-export type SignKind = "rarp" | "frame";
+type SignKind = "rarp" | "frame";
 
-export interface FrameSign {
+interface FrameSign {
   readonly kind: SignKind;
   /** By the clock of the node that saw it. */
   readonly seenMs: number;

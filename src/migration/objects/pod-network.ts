@@ -17,7 +17,7 @@ const defaultNetwork = "default";
 /** As it stands in the annotation. */
 export type NetworkEntry = Readonly<Record<string, unknown>>;
 
-export interface PodRoute {
+interface PodRoute {
   readonly destination: Prefix;
   readonly nextHop: Address | undefined;
 }

@@ -2,7 +2,7 @@
 //
 // Promised: the address is that of the oldest pod of the VM's life that has one: the guest was given it there, and
 // keeps it. A pod that was given another one by somebody else does not change it.
-import type { VmPlacement, VmPort } from "../../ovn/vm/placement.ts";
+import type { VmAddress, VmPlacement, VmPort } from "../../ovn/vm/placement.ts";
 import { compareAge, type Launcher } from "../objects/launcher.ts";
 import { type NodeSubnets, ownerOf } from "../objects/node-subnets.ts";
 import type { FoundNetwork } from "../objects/pod-network.ts";
@@ -37,7 +37,7 @@ export function placementOf(
     namespace,
     name,
     mac,
-    addresses: addresses.map(({ address, prefix }) => ({ address, subnet: prefix })),
+    addresses: addresses.map(({ address, prefix }): VmAddress => ({ address, subnet: prefix })),
     homeNode: ownerOf(
       addresses.map(({ address }) => address),
       nodes,

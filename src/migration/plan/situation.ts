@@ -16,7 +16,7 @@ export type Trigger =
   /** Nobody said it, and there is no other pod left: the source has ended. */
   | "only-one-left";
 
-export type VmState =
+type VmState =
   /** No pod is ready, and none was. */
   | "starting"
   | "at-home"

@@ -60,7 +60,7 @@ export function record(open: Receipt | undefined, sight: Sight, isRecorded: (tar
   if (state === "in-progress" || state === "target-ready") {
     const isSame = open?.target.uid === target!.uid;
     const ended = open === undefined || isSame ? [] : [end(open, sight, failureOf(open))];
-    return { open: follow(isSame ? open! : begin(sight), sight), ended };
+    return { open: follow(isSame ? open : begin(sight), sight), ended };
   }
   const failed = state === "failed-before-ready" || state === "failed-after-ready";
   const moved = (state === "at-home" || state === "away") && active!.isTarget ? active : undefined;
@@ -94,8 +94,7 @@ function begin({ namespace, vm, situation }: Sight, target = situation.target!):
 function follow(receipt: Receipt, { situation, atMs, tookMs }: Sight): Receipt {
   const steps = [...receipt.steps];
   const has = (step: Step["step"]) => steps.some((each) => each.step === step);
-  const pods = [situation.target, situation.active].filter((each) => each?.uid === receipt.target.uid);
-  const [target] = pods;
+  const target = [situation.target, situation.active].find((each) => each?.uid === receipt.target.uid);
   if (target?.sign !== undefined && !has("guest-seen")) steps.push({ step: "guest-seen", atMs: target.sign.seenMs });
   if (target?.ready !== undefined && !has("target-ready"))
     steps.push({ step: "target-ready", atMs: target.readyMs ?? atMs });
