@@ -1,5 +1,5 @@
 // A virtual machine on br-int, as KubeVirt's bridge binding leaves it: a QEMU guest on a tap, that gets its address by
-// DHCP from OVN, answers pings, and echoes on TCP port 7. It moves to another node (migration.ts) and stays this object.
+// DHCP from OVN, answers pings, and echoes on TCP port 7. It stays this object when it moves (migration.ts).
 import { Guest } from "../guest/guest.ts";
 import { until } from "../wait.ts";
 import type { OvnNode } from "./node.ts";

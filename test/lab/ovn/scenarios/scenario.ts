@@ -34,7 +34,7 @@ export interface Told {
   readonly after: readonly string[];
 }
 
-export interface ProbeFigures {
+interface ProbeFigures {
   readonly from: string;
   readonly kind: string;
   readonly gapMs: number;
