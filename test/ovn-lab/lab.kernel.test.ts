@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { afterEach, describe, expect, test } from "vitest";
 
@@ -12,6 +12,8 @@ import { chassis } from "../lab/ovn/southbound.ts";
 import { reap } from "../lab/reaper.ts";
 import { until } from "../lab/wait.ts";
 import { volume } from "../volume.ts";
+
+const script = fileURLToPath(new URL("./lab-process.ts", import.meta.url));
 
 /** Once per machine and version: apt brings 45 MB. */
 const firstTimeMs = 15 * 60_000;
@@ -37,7 +39,7 @@ describe.each(versions)("OVN %s", (version) => {
   test.each(shapes)(
     "zones: %s. Every zone knows every node, and nothing is left",
     async (zones) => {
-      ensureOvn(version, console.error);
+      await ensureOvn(version, console.error);
       const lab = await ovnLab({ nodes: 2, zones, version });
       const { folder } = lab;
       try {
@@ -65,7 +67,7 @@ describe("a lab whose process is killed", () => {
   afterEach(() => void child?.kill("SIGKILL"));
 
   test("ends with it, and the next one removes its files", async () => {
-    child = spawn(process.execPath, [join(import.meta.dirname, "lab-process.ts")], {
+    child = spawn(process.execPath, [script], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const [text] = (await once(child.stdout!, "data")) as [Buffer];

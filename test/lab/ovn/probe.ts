@@ -1,8 +1,8 @@
 // Somebody who speaks with the guest all the time: by one TCP connection, or by pings, each every 10 ms.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 
 import { dyingWithParent } from "../place.ts";
 import { Arrivals } from "./arrivals.ts";
@@ -111,7 +111,7 @@ export class Probe {
 
 const tcpCommand = ({ address, port = echoPort }: ProbePlan) => [
   process.execPath,
-  join(import.meta.dirname, "tcp-probe-process.ts"),
+  fileURLToPath(new URL("./tcp-probe-process.ts", import.meta.url)),
   address,
   `${port}`,
   `${periodMs}`,
