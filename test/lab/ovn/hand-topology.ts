@@ -41,6 +41,7 @@ export class HandTopology implements AsyncDisposable {
 
   /** The router, and each node's switch and way outside; one zone only. */
   static async open(lab: OvnLab, signal?: AbortSignal): Promise<HandTopology> {
+    if (lab.zones.length > 1) throw new Error("a topology by hand has one zone");
     const client = await LabClient.open(ovnNorthbound, lab.northbound(), [global], signal);
     const topology = new HandTopology(lab, client);
     await client.ovsdb.transact([

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import type { Qmp } from "../guest/qmp.ts";
 import { until } from "../wait.ts";
-import { leave, type OvnGuest, type Seat } from "./guest.ts";
+import type { OvnGuest, Seat } from "./guest.ts";
 import type { OvnNode } from "./node.ts";
 
 /**
@@ -47,11 +47,11 @@ export async function migrate(guest: OvnGuest, node: OvnNode, wishes: MigrationW
   try {
     await node.switch.installed(target.tap, signal);
     const migration = await handOver(guest, target, wishes, signal);
-    await leave(source);
+    await guest.leave(source);
     await tell(wishes, "completed", signal);
     return migration;
   } catch (error) {
-    if (guest.seat !== target) await leave(target);
+    if (guest.seat !== target) await guest.leave(target);
     throw error;
   }
 }
