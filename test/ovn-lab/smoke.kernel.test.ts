@@ -19,7 +19,7 @@ let lab: OvnLab;
 let topology: HandTopology;
 let guest: OvnGuest;
 beforeAll(async () => {
-  ensureOvn("25.03", console.error);
+  await ensureOvn("25.03", console.error);
   lab = await ovnLab({ nodes: 2, zones: "one", version: "25.03" });
   topology = await HandTopology.open(lab);
 }, firstTimeMs);

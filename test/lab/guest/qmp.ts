@@ -51,7 +51,9 @@ export class Qmp {
   constructor(stream: Duplex) {
     this.#stream = stream;
     stream.on("error", () => {}); // its end says it, too
-    createInterface({ input: stream }).on("line", (line) => this.#hear(JSON.parse(line) as Answer & Told));
+    const lines = createInterface({ input: stream });
+    lines.on("error", () => {}); // it repeats the stream's
+    lines.on("line", (line) => this.#hear(JSON.parse(line) as Answer & Told));
     stream.once("close", () => this.#end());
   }
 

@@ -1,5 +1,5 @@
 // A virtual machine on br-int, as KubeVirt's bridge binding leaves it: a QEMU guest on a tap, that gets its address by
-// DHCP from OVN, answers pings, and echoes on TCP port 7. It moves to another node (migration.ts) and stays this object.
+// DHCP from OVN, answers pings, and echoes on TCP port 7. It stays this object when it moves (migration.ts).
 import { Guest } from "../guest/guest.ts";
 import { until } from "../wait.ts";
 import type { OvnNode } from "./node.ts";
@@ -54,12 +54,16 @@ esac
 
 export class OvnGuest {
   readonly plan: GuestPlan;
+  /** Where it runs now. */
   seat: Seat;
-  #seats = 0;
+  /** With those that wait for it, and those that it has left and that are still there. */
+  readonly #seats: Set<Seat>;
+  #count = 0;
 
   private constructor(plan: GuestPlan, seat: Seat) {
     this.plan = plan;
     this.seat = seat;
+    this.#seats = new Set([seat]);
   }
 
   static async boot(node: OvnNode, plan: GuestPlan, signal?: AbortSignal): Promise<OvnGuest> {
@@ -68,7 +72,15 @@ export class OvnGuest {
 
   /** A second QEMU on that node, which waits for this one's memory. */
   async prepareSeat(node: OvnNode, port: string, signal?: AbortSignal): Promise<Seat> {
-    return await sit(node, this.plan, port, ++this.#seats, true, signal);
+    const seat = await sit(node, this.plan, port, ++this.#count, true, signal);
+    this.#seats.add(seat);
+    return seat;
+  }
+
+  /** Its QEMU, port and tap are no more. */
+  async leave(seat: Seat): Promise<void> {
+    await leave(seat);
+    this.#seats.delete(seat);
   }
 
   get machine(): Guest {
@@ -115,7 +127,7 @@ export class OvnGuest {
   }
 
   async close(): Promise<void> {
-    await leave(this.seat);
+    await Promise.all([...this.#seats].map((seat) => this.leave(seat)));
   }
 }
 
@@ -147,7 +159,7 @@ async function sit(
   return { node, machine, tap };
 }
 
-export async function leave({ node, machine, tap }: Seat): Promise<void> {
+async function leave({ node, machine, tap }: Seat): Promise<void> {
   await machine.close();
   await node.switch.removePort(tap);
   await node.namespace.run(["ip", "link", "delete", tap]).catch(() => {}); // its switch may have ended

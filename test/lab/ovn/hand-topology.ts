@@ -9,6 +9,7 @@ import { LabClient } from "./client.ts";
 import type { OvnGuest } from "./guest.ts";
 import type { OvnLab } from "./lab.ts";
 import type { OvnPod } from "./pod.ts";
+import { outsideAddress } from "./wiring.ts";
 
 const nb = new Operations(ovnNorthbound);
 const global = follow(ovnNorthbound, "NB_Global", { columns: ["nb_cfg", "hv_cfg"] });
@@ -40,6 +41,7 @@ export class HandTopology implements AsyncDisposable {
 
   /** The router, and each node's switch and way outside; one zone only. */
   static async open(lab: OvnLab, signal?: AbortSignal): Promise<HandTopology> {
+    if (lab.zones.length > 1) throw new Error("a topology by hand has one zone");
     const client = await LabClient.open(ovnNorthbound, lab.northbound(), [global], signal);
     const topology = new HandTopology(lab, client);
     await client.ovsdb.transact([
@@ -215,7 +217,7 @@ export class HandTopology implements AsyncDisposable {
     const hex = (mac: string) => mac.replaceAll(":", "");
     const ip = macOf(address).slice("0a:58:".length).replaceAll(":", "");
     // Ethernet, ARP's reply: who says so, and to whom (RFC 826)
-    const frame = `${hex(to)}${hex(isAt)}0806${"0001080006040002"}${hex(isAt)}${ip}${hex(to)}${ip}`;
+    const frame = `${hex(to)}${hex(isAt)}08060001080006040002${hex(isAt)}${ip}${hex(to)}${ip}`;
     const words = `in_port=controller packet=${frame} actions=output:${at.portNumber(port)}`;
     await run(this.lab.programs.command("ovs-ofctl", "packet-out", at.managementOf("br-int"), words));
   }
@@ -234,24 +236,25 @@ function nodeRows(node: string, index: number, lab: OvnLab): Operation[] {
     ...link("join", gateway, `rtoj-${gateway}`, macOf(join), `${join}/16`),
     nb.insert("Logical_Switch", { name: `ext_${node}` }),
     ...link(`ext_${node}`, gateway, `rtoe-${gateway}`, macOf(outside), `${outside}/24`),
-    ...port(`ext_${node}`, {
+    ...portOn(`ext_${node}`, {
       name: `phys_${node}`,
       type: "localnet",
       addresses: ["unknown"],
       options: { network_name: "physnet" },
     }),
-    ...route(gateway, clusterNetwork, "100.64.0.1", "dst-ip"),
-    ...route(router, `${subnet}.0/24`, join, "src-ip"),
+    ...routeIn(gateway, clusterNetwork, "100.64.0.1", "dst-ip"),
+    ...routeIn(gateway, "0.0.0.0/0", outsideAddress, "dst-ip"),
+    ...routeIn(router, `${subnet}.0/24`, join, "src-ip"),
   ];
 }
 
-const uuidsOf = (rows: readonly unknown[] = []) => rows.map((row) => (row as { _uuid: [string, Uuid] })._uuid[1]);
+const uuidsOf = (rows: readonly unknown[] = []) => rows.map((row) => (row as { _uuid: [string, Uuid] })["_uuid"][1]);
 
 let rows = 0;
 /** A name for a row within its transaction. */
 const fresh = (kind: string) => `${kind}_${rows++}`;
 
-function port(switchName: string, row: Parameters<typeof nb.insert<"Logical_Switch_Port">>[1]): Operation[] {
+function portOn(switchName: string, row: Parameters<typeof nb.insert<"Logical_Switch_Port">>[1]): Operation[] {
   const id = fresh("port");
   return [
     nb.insert("Logical_Switch_Port", row, { named: id }),
@@ -272,7 +275,7 @@ function link(
   return [
     nb.insert("Logical_Router_Port", { name, mac, networks: [network] }, { named: id }),
     nb.mutate("Logical_Router", [["name", "==", routerName]], [["ports", "insert", [named(id)]]]),
-    ...port(switchName, {
+    ...portOn(switchName, {
       name: `to-${name}`,
       type: "router",
       addresses: ["router"],
@@ -289,10 +292,10 @@ function portRows(
   options: Readonly<Record<string, string>>,
 ): Operation[] {
   const both = [`${mac} ${address}`];
-  return port(switchName, { name, addresses: both, port_security: both, options });
+  return portOn(switchName, { name, addresses: both, port_security: both, options });
 }
 
-function route(routerName: string, ip_prefix: string, nexthop: string, kind: "dst-ip" | "src-ip"): Operation[] {
+function routeIn(routerName: string, ip_prefix: string, nexthop: string, kind: "dst-ip" | "src-ip"): Operation[] {
   const id = fresh("route");
   return [
     nb.insert("Logical_Router_Static_Route", { ip_prefix, nexthop, policy: kind }, { named: id }),

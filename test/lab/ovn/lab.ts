@@ -37,7 +37,7 @@ export async function ovnLab(options: OvnLabOptions): Promise<OvnLab> {
   if (!Number.isInteger(nodes) || nodes < 1 || nodes > mostNodes)
     throw new RangeError(`nodes: 1 to ${mostNodes}, not ${nodes}`);
   if (process.getuid?.() !== 0) throw new Error("the OVN lab needs root: it makes network namespaces");
-  const programs = ensureOvn(version, log);
+  const programs = await ensureOvn(version, log);
   await reap().catch((error: Error) => log?.(`cannot remove what a dead lab left: ${error.message}`));
   const state = new StateFile(`ovn-${randomBytes(4).toString("hex")}`);
   try {

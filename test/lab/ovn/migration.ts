@@ -3,15 +3,16 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { leave, type OvnGuest } from "./guest.ts";
+import type { Qmp } from "../guest/qmp.ts";
+import { until } from "../wait.ts";
+import type { OvnGuest, Seat } from "./guest.ts";
 import type { OvnNode } from "./node.ts";
 
 /**
  * prepared: the target waits, and its port is installed; stopped: the source stands still; resumed: the guest runs on
  * the target, which is its seat from here on; completed: QEMU has said so, and the source and its port are gone.
  */
-export const moments = ["prepared", "stopped", "resumed", "completed"] as const;
-export type Moment = (typeof moments)[number];
+type Moment = "prepared" | "stopped" | "resumed" | "completed";
 
 export interface MigrationWishes {
   /** The logical port that it is on the target; the same one where two chassis may have it. */
@@ -39,66 +40,92 @@ export interface Migration {
 const patienceMs = 120_000;
 
 export async function migrate(guest: OvnGuest, node: OvnNode, wishes: MigrationWishes): Promise<Migration> {
-  const { port, postCopy = false, at = {}, delaysMs = {} } = wishes;
   const limit = AbortSignal.timeout(patienceMs);
   const signal = wishes.signal === undefined ? limit : AbortSignal.any([wishes.signal, limit]);
   const source = guest.seat;
-  const target = await guest.prepareSeat(node, port, signal);
-  // Not over the wire between the nodes: the stream would delay the packets whose delay is measured.
-  const stream = join(guest.plan.folder, `${target.tap}.stream`);
-  const tell = async (moment: Moment) => {
-    if (delaysMs[moment]) await pause(delaysMs[moment], undefined, { signal });
-    await at[moment]?.();
-  };
+  const target = await guest.prepareSeat(node, wishes.port, signal);
   try {
     await node.switch.installed(target.tap, signal);
-    const [from, to] = [source.machine.qmp, target.machine.qmp];
-    const wanted = ["events", ...(postCopy ? ["postcopy-ram"] : [])];
-    const capabilities = wanted.map((capability) => ({ capability, state: true }));
-    for (const qmp of [from, to]) await qmp.execute("migrate-set-capabilities", { capabilities });
-    await to.execute("migrate-incoming", { uri: `unix:${stream}` });
-    const preparedMs = Date.now();
-    await tell("prepared");
-    const begunMs = Date.now();
+    const migration = await handOver(guest, target, wishes, signal);
+    await guest.leave(source);
+    await tell(wishes, "completed", signal);
+    return migration;
+  } catch (error) {
+    if (guest.seat !== target) await guest.leave(target);
+    throw error;
+  }
+}
+
+async function handOver(
+  guest: OvnGuest,
+  target: Seat,
+  wishes: MigrationWishes,
+  signal: AbortSignal,
+): Promise<Migration> {
+  const [from, to] = [guest.machine.qmp, target.machine.qmp];
+  // Not over the wire between the nodes: the stream would delay the packets whose delay is measured.
+  const stream = join(guest.plan.folder, `${target.tap}.stream`);
+  const wanted = ["events", ...(wishes.postCopy ? ["postcopy-ram"] : [])];
+  const capabilities = wanted.map((capability) => ({ capability, state: true }));
+  for (const qmp of [from, to]) await qmp.execute("migrate-set-capabilities", { capabilities });
+  await to.execute("migrate-incoming", { uri: `unix:${stream}` });
+  const preparedMs = Date.now();
+  await tell(wishes, "prepared", signal);
+  const begunMs = Date.now();
+  const stopped = from.event("STOP", undefined, signal);
+  const resumed = to.event("RESUME", undefined, signal);
+  const all = [
+    from.event("MIGRATION", "completed", signal),
+    stopped.then(() => tell(wishes, "stopped", signal)),
+    resumed.then(() => {
+      guest.seat = target;
+      return tell(wishes, "resumed", signal);
+    }),
+  ] as const;
+  const failed = from.event("MIGRATION", "failed", signal).then(async () => {
+    throw new Error(`QEMU's migration failed: ${JSON.stringify(await from.execute("query-migrate"))}`);
+  });
+  for (const each of [...all, failed]) each.catch(() => {}); // the first to fail is told, the others fail with it
+  try {
     await from.execute("migrate", { uri: `unix:${stream}` });
-    const stopped = from.event("STOP", undefined, signal);
-    const acted = [stopped.then(() => tell("stopped"))];
-    if (postCopy) {
+    if (wishes.postCopy) {
       await from.event("MIGRATION", "active", signal);
       await from.execute("migrate-start-postcopy");
     }
-    const resumed = to.event("RESUME", undefined, signal);
-    acted.push(
-      resumed.then(async () => {
-        guest.seat = target;
-        await tell("resumed");
-      }),
-    );
-    const ended = Promise.race([
-      from.event("MIGRATION", "completed", signal),
-      from.event("MIGRATION", "failed", signal).then(async () => {
-        throw new Error(`QEMU's migration failed: ${JSON.stringify(await from.execute("query-migrate"))}`);
-      }),
-    ]);
-    ended.catch(() => {}); // told below, after those that act
-    const completed = await ended;
-    const facts = (await from.execute("query-migrate")) as Record<"downtime" | "total-time", number>;
-    await Promise.all(acted);
-    await leave(source);
-    await tell("completed");
-    const stillMs = (await resumed).atMs - (await stopped).atMs;
+    const [completed] = await Promise.race([Promise.all(all), failed]);
+    const { downtime, "total-time": totalMs } = await sums(from);
+    const [stoppedMs, resumedMs] = [(await stopped).atMs, (await resumed).atMs];
     const atMs = {
       prepared: preparedMs,
       begun: begunMs,
-      stopped: (await stopped).atMs,
-      resumed: (await resumed).atMs,
+      stopped: stoppedMs,
+      resumed: resumedMs,
       completed: completed.atMs,
     };
-    return { downtimeMs: facts.downtime, totalMs: facts["total-time"], stillMs, atMs };
-  } catch (error) {
-    if (guest.seat !== target) await leave(target);
-    throw error;
+    return { downtimeMs: downtime, totalMs, stillMs: resumedMs - stoppedMs, atMs };
   } finally {
     rmSync(stream, { force: true });
   }
+}
+
+async function tell({ at = {}, delaysMs = {} }: MigrationWishes, moment: Moment, signal: AbortSignal): Promise<void> {
+  if (delaysMs[moment]) await pause(delaysMs[moment], undefined, { signal });
+  await at[moment]?.();
+}
+
+interface Sums {
+  readonly downtime: number;
+  readonly "total-time": number;
+}
+
+/** QEMU tells of the end a moment before it has counted: its sums are 0, or not there, until then. */
+async function sums(qmp: Qmp): Promise<Sums> {
+  const counted = async () => {
+    const found = (await qmp.execute("query-migrate")) as Partial<Sums>;
+    return found["total-time"] && found.downtime !== undefined && (found as Sums);
+  };
+  return await until(async () => (await counted()) || undefined, {
+    what: "QEMU to count a migration's downtime",
+    everyMs: 2,
+  });
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { Component } from "../component.ts";
 import type { StateFile } from "../state.ts";
-import { Namespace } from "./namespace.ts";
+import type { Namespace } from "./namespace.ts";
 import type { OvnPrograms } from "./packages.ts";
 import { VirtualSwitch } from "./virtual-switch.ts";
 import { cableMtu, type Wiring } from "./wiring.ts";

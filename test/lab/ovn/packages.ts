@@ -2,11 +2,12 @@
 // libc: they run by their own loader, whatever release the machine is. Nothing is installed, so no service starts.
 //
 // apt does the work, with a state of its own below the cache and the mirror that the machine's own sources name.
-import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 import { cacheRoot } from "../../../tools/kube/cache.ts";
+import { acquireLock } from "../../../tools/kube/lock.ts";
+import { run } from "../command.ts";
 
 export type OvnVersion = "23.03" | "25.03";
 export const ovnVersions: readonly OvnVersion[] = ["23.03", "25.03"];
@@ -45,20 +46,28 @@ export class OvnPrograms {
 }
 
 /** Throws with the reason and the remedy where it cannot be had. The first time takes 40 s and 45 MB of download. */
-export function ensureOvn(version: OvnVersion, log: (line: string) => void = () => {}): OvnPrograms {
+export async function ensureOvn(version: OvnVersion, log: (line: string) => void = () => {}): Promise<OvnPrograms> {
   const folder = folderOf(version);
-  if (!existsSync(folder)) {
-    log(`unpacking OVN ${version} (Debian ${releases[version]}) into ${folder}`);
-    mkdirSync(join(folder, ".."), { recursive: true });
-    const work = mkdtempSync(`${folder}.`);
-    try {
-      collect(unpack(download(version, work), work), join(work, "whole"));
-      if (!existsSync(folder)) renameSync(join(work, "whole"), folder); // whole or not at all
-    } finally {
-      rmSync(work, { recursive: true, force: true });
-    }
+  if (existsSync(folder)) return new OvnPrograms(version);
+  mkdirSync(join(folder, ".."), { recursive: true });
+  const release = await acquireLock(`${folder}.lock`);
+  try {
+    if (!existsSync(folder)) await make(version, folder, log); // another one may have made it meanwhile
+  } finally {
+    await release();
   }
   return new OvnPrograms(version);
+}
+
+async function make(version: OvnVersion, folder: string, log: (line: string) => void): Promise<void> {
+  log(`unpacking OVN ${version} (Debian ${releases[version]}) into ${folder}`);
+  const work = mkdtempSync(`${folder}.`);
+  try {
+    collect(await unpack(await download(version, work), work), join(work, "whole"));
+    renameSync(join(work, "whole"), folder); // whole or not at all
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
 }
 
 function folderOf(version: OvnVersion): string {
@@ -66,12 +75,12 @@ function folderOf(version: OvnVersion): string {
 }
 
 /** The folder with the archives of the three packages and of all that they need. */
-function download(version: OvnVersion, work: string): string {
+async function download(version: OvnVersion, work: string): Promise<string> {
   const at = (...names: readonly string[]) => join(work, "apt", ...names);
   for (const folder of ["lists/partial", "cache/archives/partial"]) mkdirSync(at(folder), { recursive: true });
   writeFileSync(at("status"), ""); // nothing is there, so that nothing is left out
   const key = "signed-by=/usr/share/keyrings/debian-archive-keyring.gpg";
-  writeFileSync(at("sources.list"), `deb [${key}] ${mirror()} ${releases[version]} main\n`);
+  writeFileSync(at("sources.list"), `deb [${key}] ${await mirror()} ${releases[version]} main\n`);
   const settings = {
     "Dir::Etc::sourcelist": at("sources.list"),
     "Dir::Etc::sourceparts": "/dev/null",
@@ -90,24 +99,24 @@ function download(version: OvnVersion, work: string): string {
       .join(""),
   );
   const env = { ...process.env, APT_CONFIG: at("apt.conf"), DEBIAN_FRONTEND: "noninteractive" };
-  call(["apt-get", "update", "-q"], env);
-  call(["apt-get", "install", "-y", "-q", "--download-only", ...wanted], env);
+  await apt(["update", "-q"], env);
+  await apt(["install", "-y", "-q", "--download-only", ...wanted], env);
   return at("cache", "archives");
 }
 
 /** Where the machine gets Debian itself from. */
-function mirror(): string {
-  const ask = ["apt-get", "indextargets", "--format", "$(LABEL) $(REPO_URI)", "Identifier: Packages"];
-  const find = () => /^Debian (\S+)$/m.exec(call(ask))?.[1];
-  const found = find() ?? (call(["apt-get", "update", "-q"]), find());
+async function mirror(): Promise<string> {
+  const ask = ["indextargets", "--format", "$(LABEL) $(REPO_URI)", "Identifier: Packages"];
+  const find = async () => /^Debian (\S+)$/m.exec(await apt(ask))?.[1];
+  const found = (await find()) ?? (await apt(["update", "-q"]), await find());
   if (found !== undefined) return found;
-  throw new Error("apt knows no mirror of Debian: OVN comes from there; see /etc/apt/sources.list.d");
+  throw new Error("apt knows no mirror of Debian, where OVN comes from: see /etc/apt/sources.list.d");
 }
 
-function unpack(archives: string, work: string): string {
+async function unpack(archives: string, work: string): Promise<string> {
   const files = join(work, "files");
   for (const archive of readdirSync(archives).filter((name) => name.endsWith(".deb")))
-    call(["dpkg-deb", "-x", join(archives, archive), files]);
+    await run(["dpkg-deb", "-x", join(archives, archive), files]);
   return files;
 }
 
@@ -126,9 +135,10 @@ function collect(files: string, whole: string): void {
     }
 }
 
-function call([name = "", ...args]: readonly string[], env: NodeJS.ProcessEnv = process.env): string {
-  const done = spawnSync(name, args, { encoding: "utf8", env, maxBuffer: 64 * 1024 * 1024 });
-  if (done.error !== undefined) throw new Error(`this is no Debian (no ${name}), and OVN comes from there`);
-  if (done.status === 0) return done.stdout;
-  throw new Error(`${name} ${args.join(" ")} failed: ${done.stderr.trim().split("\n").slice(-3).join(" ")}`);
+async function apt(words: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<string> {
+  try {
+    return await run(["apt-get", ...words], { env });
+  } catch (cause) {
+    throw new Error(`OVN comes from Debian by apt: ${String(cause)}`, { cause });
+  }
 }

@@ -36,10 +36,10 @@ export class OvnPod {
     await node.namespace.cable(link, namespace, "eth0", podMtu);
     await namespace.run(
       ["ip", "link", "set", "eth0", "address", mac],
-      ...addresses.map((each) => [
-        ...["ip", "address", "add", each, "dev", "eth0"],
-        ...(each.includes(":") ? ["nodad"] : []),
-      ]),
+      ...addresses.map((each) => {
+        const more = each.includes(":") ? ["nodad"] : [];
+        return ["ip", "address", "add", each, "dev", "eth0", ...more];
+      }),
       ...gateways.map((each) => ["ip", "route", "add", "default", "via", each, "dev", "eth0"]),
     );
     await node.switch.addPort(link, { "iface-id": port, "attached-mac": mac }, signal);

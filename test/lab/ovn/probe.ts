@@ -1,8 +1,8 @@
 // Somebody who speaks with the guest all the time: by one TCP connection, or by pings, each every 10 ms.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 
 import { dyingWithParent } from "../place.ts";
 import { Arrivals } from "./arrivals.ts";
@@ -10,7 +10,7 @@ import { echoPort } from "./guest.ts";
 import type { Namespace } from "./namespace.ts";
 import type { TcpReport } from "./tcp-probe-process.ts";
 
-export type ProbeKind = "tcp" | "icmp";
+type ProbeKind = "tcp" | "icmp";
 
 export interface ProbePlan {
   /** Whose it is, as reports say: `a1`. */
@@ -62,6 +62,7 @@ export class Probe {
     const why = (what: string) => new Error(`${what} (${plan.kind} from ${plan.name}): ${probe.#words}`);
     const timer = setTimeout(() => reject(why(`${plan.address} did not answer`)), readyTimeoutMs);
     const lines = createInterface({ input: probe.#child.stdout! });
+    lines.on("error", () => {}); // the end of the child says it, too
     lines.on("line", (line) => probe.#hear(line, resolve));
     probe.#closed.then(() => reject(why("the probe ended")), reject);
     try {
@@ -110,7 +111,7 @@ export class Probe {
 
 const tcpCommand = ({ address, port = echoPort }: ProbePlan) => [
   process.execPath,
-  join(import.meta.dirname, "tcp-probe-process.ts"),
+  fileURLToPath(new URL("./tcp-probe-process.ts", import.meta.url)),
   address,
   `${port}`,
   `${periodMs}`,

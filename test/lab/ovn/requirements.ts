@@ -1,5 +1,4 @@
-// The OVN lab's needs of a machine, as Debian packages to install. OVN itself is unpacked (packages.ts), and guests have
-// their own list.
+// The OVN lab's needs of a machine, as Debian packages to install. OVN itself is unpacked (packages.ts).
 import { guestDebianPackages } from "../guest/requirements.ts";
 
 export const ovnDebianPackages: readonly string[] = [

@@ -21,10 +21,10 @@ const [host = "", port = "", period = ""] = process.argv.slice(2);
 const periodMs = Number(period);
 const arrivals = new Arrivals();
 const now = () => performance.timeOrigin + performance.now();
+/** What the socket and the input tell the loops below. */
+const heard: { lost?: string; isOver: boolean } = { isOver: false };
 let sent = 0;
-let lost: string | undefined;
 let rest = "";
-let isOver = false;
 
 const socket = connect({ host, port: Number(port), noDelay: true });
 socket.setEncoding("latin1");
@@ -32,26 +32,27 @@ socket.on("data", (text: string) => {
   const lines = (rest + text).split("\n");
   rest = lines.pop()!;
   for (const line of lines) {
-    if (line !== String(arrivals.count)) lost ??= `${line} came back in the place of ${arrivals.count}`;
+    if (line !== String(arrivals.count)) heard.lost ??= `${line} came back in the place of ${arrivals.count}`;
     if (arrivals.count === 0) console.log("ready");
     arrivals.add(now());
   }
 });
-socket.on("error", (error) => (lost ??= error.message));
-socket.on("close", () => (lost ??= "the other side closed it"));
-process.stdin.on("end", () => (isOver = true)).resume();
+socket.on("error", (error) => (heard.lost ??= error.message));
+socket.on("close", () => (heard.lost ??= "the other side closed it"));
+process.stdin.on("end", () => (heard.isOver = true)).resume();
 
 const startMs = performance.now();
-for (let round = 0; !isOver && lost === undefined; round++) {
+for (let round = 0; !heard.isOver && heard.lost === undefined; round++) {
   if (!socket.connecting) socket.write(`${sent++}\n`);
   await pause(Math.max(0, startMs + (round + 1) * periodMs - performance.now()));
 }
 const endMs = now();
-while (arrivals.count < sent && lost === undefined && now() < endMs + drainMs) await pause(periodMs);
+while (arrivals.count < sent && heard.lost === undefined && now() < endMs + drainMs) await pause(periodMs);
 if (arrivals.count < sent) {
   arrivals.end(now());
-  lost ??= `${sent - arrivals.count} of ${sent} did not come back`;
+  heard.lost ??= `${sent - arrivals.count} of ${sent} did not come back`;
 }
+const { lost } = heard;
 const report: TcpReport = { sent, answered: arrivals.count, gaps: arrivals.gaps, ...(lost !== undefined && { lost }) };
 console.log(JSON.stringify(report));
 process.exit();

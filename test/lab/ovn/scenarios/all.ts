@@ -1,6 +1,6 @@
 // Every scenario that the lab can tell.
 import { multichassis } from "./multichassis.ts";
-import { away, back, third } from "./routed.ts";
+import { away, back, postCopy, third } from "./routed.ts";
 import type { Scenario } from "./scenario.ts";
 
-export const scenarios: readonly Scenario[] = [away, back, third, multichassis];
+export const scenarios: readonly Scenario[] = [away, back, third, postCopy, multichassis];

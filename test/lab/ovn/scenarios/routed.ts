@@ -44,7 +44,16 @@ export const third: Scenario = {
   run: (lab, wishes) => routed(lab, wishes, ["node2", "node3"]),
 };
 
-async function routed(lab: OvnLab, wishes: ScenarioWishes, hops: readonly string[]): Promise<Told> {
+export const postCopy: Scenario = {
+  name: "post-copy",
+  about: "as away, but the guest goes on before its memory is there",
+  nodes: 2,
+  zones: "one",
+  versions,
+  run: (lab, wishes) => routed(lab, wishes, ["node2"], true),
+};
+
+async function routed(lab: OvnLab, wishes: ScenarioWishes, hops: readonly string[], isPostCopy = false): Promise<Told> {
   const { signal, reactionMs } = wishes;
   await using topology = await HandTopology.open(lab, signal);
   const address = topology.addressOn(home, 8);
@@ -73,6 +82,7 @@ async function routed(lab: OvnLab, wishes: ScenarioWishes, hops: readonly string
       port,
       at: { resumed: () => topology.moved(guest, address, from) },
       delaysMs: { resumed: reactionMs },
+      ...(isPostCopy && { postCopy: true }),
       signal,
     });
   }

@@ -34,7 +34,7 @@ export interface Told {
   readonly after: readonly string[];
 }
 
-export interface ProbeFigures {
+interface ProbeFigures {
   readonly from: string;
   readonly kind: string;
   readonly gapMs: number;
@@ -49,6 +49,8 @@ export interface Figures {
   readonly scenario: string;
   readonly ovn: OvnVersion;
   readonly downtimeMs: number;
+  /** From the source's STOP to the target's RESUME. */
+  readonly stillMs: number;
   readonly totalMs: number;
   readonly probes: readonly ProbeFigures[];
   readonly lostConnections: number;
@@ -67,6 +69,7 @@ export function figuresOf(scenario: Scenario, ovn: OvnVersion, { moved, probes, 
     scenario: scenario.name,
     ovn,
     downtimeMs: moved.downtimeMs,
+    stillMs: Math.round(moved.stillMs),
     totalMs: moved.totalMs,
     probes: own,
     lostConnections: own.filter(({ kind, lost }) => kind === "tcp" && lost !== undefined).length,
