@@ -356,13 +356,23 @@ describe("who may have what cut", () => {
       [],
     ],
     [
-      "another namespace shares a part of it, and did so before",
+      "another namespace of administrators shares a part of it, and did so before",
       [
-        { name: "a", namespace: "tenant", ipam: part },
+        { name: "a", namespace: "other", ipam: part },
         { name: "b", created: 5, ipam: wide },
       ],
       0,
       ["OnRecord"],
+    ],
+    [
+      "a tenant shares a part of it, and more, and did so before: what it holds stays taken",
+      [
+        { name: "a", namespace: "tenant", ipam: part },
+        { name: "b", created: 5, ipam: wide },
+        { name: "c", namespace: "tenant", ipam: { range: "10.0.0.0/7" } },
+      ],
+      1,
+      [],
     ],
     [
       "another namespace of administrators shares a part of it, and this was shared too",
