@@ -1,7 +1,6 @@
 // Fifty daemons that are told in one moment that a pause is over: each lists what it holds, in a moment of its own.
 import { expect, it } from "vitest";
 
-import type { KubeClient } from "../kube/rest.ts";
 import { ManualClock } from "../kube/testing/manual-clock.ts";
 import { playedClient } from "../kube/testing/played-client.ts";
 import { silent } from "../log/log.ts";
@@ -28,7 +27,7 @@ function daemon(clock: ManualClock, random: () => number, listed: (ms: number) =
   };
   const state = { hasSynced: true, synced: done, paused: "", sliced: { version: 1, ranges: [], unknown: "" } };
   const count = JSON.stringify({ items: [{}], metadata: { remainingItemCount: nodes - 1 } });
-  const client = playedClient({ get: async () => undefined, raw: async () => count } as Partial<KubeClient>);
+  const client = playedClient({ get: async () => undefined, raw: async () => count });
   const options = { client, clock, random, log: silent, history, own: own as unknown as HoldLoader };
   const parts = { ...options, state: state as unknown as SharedState, systemNamespace: "kube-system" };
   const poolResolver = { all: () => [] } as unknown as PoolResolver;

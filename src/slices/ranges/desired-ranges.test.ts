@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 
 import { readDefinitions } from "../../cni/config/definitions.ts";
+import { trustedNamespaces } from "../../cni/config/trust.ts";
 import { formatInterval } from "../../net/interval.ts";
 import { overlaps, parsePrefix } from "../../net/prefix.ts";
-import { trustedNamespaces } from "../../cni/config/trust.ts";
 import { defaultCutLimits } from "./consent.ts";
 import { type ExistingPool, type WishRules, wishesOf } from "./desired-ranges.ts";
 import { poolNames } from "./pool-targets.ts";

@@ -118,7 +118,9 @@ export function networkStories(fixture: GetFixture): void {
     expect(await given(daemonFixture, attach(first, apart))).toEqual(["10.4.9.1/24"]);
     expect(await fixture().held("network:mixed-t ")).toHaveLength(1);
     const words = expect.stringMatching(/^SettingIgnored: net1: enable_overlapping_ranges.*--trusted-namespaces/);
-    await expect.poll(() => fixture().eventsOf(first.metadata.name!, tenant), { timeout: 20_000 }).toContainEqual(words);
+    await expect
+      .poll(() => fixture().eventsOf(first.metadata.name!, tenant), { timeout: 20_000 })
+      .toContainEqual(words);
     expect(await given(daemonFixture, attach(await select("default", "whole"), whole))).toEqual(["10.4.9.2/24"]);
     expect(await fixture().held("network:mixed-t ")).toHaveLength(2);
     // An administrator's word, and a pool of the tenant's own.
@@ -212,7 +214,10 @@ export function networkStories(fixture: GetFixture): void {
     const [ranged, name] = ["10.4.33.0/24", "10.4.33.0-24"];
     const config = network("called", { range: "10.4.34.0/24", network_name: name, pool_naming: "network" });
     const told = await daemonFixture.ask({ command: "ADD", ...attach(await select(tenant, "called"), config) });
-    expect(told).toMatchObject({ status: 1, json: { code: 7, msg: expect.stringContaining(`network_name "${name}"`) } });
+    expect(told).toMatchObject({
+      status: 1,
+      json: { code: 7, msg: expect.stringContaining(`network_name "${name}"`) },
+    });
     // Of whereabouts, which no mark says whose it is.
     await fixture().admin.create(ipPools, {
       metadata: { namespace: "kube-system", name },
