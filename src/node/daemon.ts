@@ -104,6 +104,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     settleMs: options.restoreSettleMs,
     onRestore: () => {
       own.restored();
+      maintenance.listNow();
       poolResolver.forget();
       for (const informer of [podInformer, stateInformer]) informer.relist();
       agent.restored();
@@ -136,6 +137,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       // A pause gives nothing and frees nothing; holds that were moved meanwhile are read when it is over.
       if (state.paused !== "") return;
       own.forget();
+      maintenance.listSoon();
       poolResolver.forget();
       replay.wake();
     },
@@ -276,7 +278,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     clock,
     ...(health !== undefined && { health }),
     ...(kubeMetrics !== undefined && { metrics: kubeMetrics }),
-    readyz: { holds: (within) => readiness.assertKnown(within) },
+    readyz: { holds: (within) => readiness.assertServing(within) },
     runnables: [
       { name: "socket", startsSlowly: true, run: serve },
       { name: "pods", run: (stop) => podInformer.run(stop) },

@@ -22,7 +22,7 @@ const tickMs = 2000;
 const countEveryMs = 600_000;
 /** Between two looks for deleted holds. A list makes the server look at every hold: all daemons list twice a second. */
 const lookMs = { least: 300_000, perDaemon: 500, inConflict: 60_000 };
-/** After the connection was lost, and nobody waits for it: ten a second. */
+/** After the connection was lost, or all daemons were told the same, and nobody waits for it: ten a second. */
 const soonMs = { least: 10_000, perDaemon: 100 };
 /** A picture older than this is renewed, if it was used since it was made. */
 const pictureAgeMs = 30_000;
@@ -41,6 +41,7 @@ interface Chore {
 export class Maintenance {
   readonly #options: UpkeepOptions;
   #daemons = 0;
+  readonly #list: Chore;
   readonly #look: Chore;
   readonly #chores: readonly Chore[];
 
@@ -57,11 +58,16 @@ export class Maintenance {
       everyMs: () => (options.reassert.conflicts > 0 ? lookMs.inConflict : this.longestLookMs),
       nextMs: clock.monotonicMs() + random() * lookMs.least,
     });
+    this.#list = chore({
+      what: "listing what it holds",
+      isWanted: () => !own.isKnown,
+      work: (signal) => own.known(signal),
+    });
     const restored = "looking whether the API server was restored";
     const isOld = () => this.#old().length > 0;
     this.#chores = [
       chore({ what: restored, isWanted: () => history.isDoubted, work: (signal) => history.assure(signal) }),
-      chore({ what: "listing what it holds", isWanted: () => !own.isKnown, work: (signal) => own.known(signal) }),
+      this.#list,
       chore({
         what: "counting nodes",
         isWanted: () => true,
@@ -105,9 +111,22 @@ export class Maintenance {
   }
 
   lookSoon(): void {
+    this.#look.nextMs = Math.min(this.#look.nextMs, this.#soonMs());
+  }
+
+  /** What this node holds was forgotten, by all daemons in one moment. A request that needs it lists at once. */
+  listSoon(): void {
+    this.#list.nextMs = this.#soonMs();
+  }
+
+  /** After a restore: shared ranges rest until all have made their holds again. */
+  listNow(): void {
+    this.#list.nextMs = Number.NEGATIVE_INFINITY;
+  }
+
+  #soonMs(): number {
     const { clock, random } = this.#options;
-    const spreadMs = Math.max(soonMs.least, soonMs.perDaemon * this.#daemons);
-    this.#look.nextMs = Math.min(this.#look.nextMs, clock.monotonicMs() + random() * spreadMs);
+    return clock.monotonicMs() + random() * Math.max(soonMs.least, soonMs.perDaemon * this.#daemons);
   }
 
   /** As a rule it is not due, and that costs nothing. The API server being away is said once by those who follow it. */

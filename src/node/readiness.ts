@@ -29,6 +29,7 @@ export class Readiness {
   readonly #options: ReadinessOptions;
   /** At which return of the node its followed state was found to be the server's. */
   #confirmed = 0;
+  #wasKnown = false;
 
   constructor(options: ReadinessOptions) {
     this.#options = options;
@@ -88,6 +89,12 @@ export class Readiness {
     }
   }
 
+  /** For who asks every few seconds: what was known once, and is forgotten after a pause, the next ADD asks for. */
+  async assertServing(signal: AbortSignal): Promise<void> {
+    if (!this.#wasKnown) await this.assertKnown(signal);
+    this.#wasKnown = true;
+  }
+
   /** What keeps the daemon from giving addresses, each as a sentence with its remedy. */
   async obstacles(signal: AbortSignal): Promise<readonly string[]> {
     const { client, state, clock, history } = this.#options;
@@ -97,7 +104,7 @@ export class Readiness {
     if (state.hasSynced && state.sliced.unknown !== "") found.push(state.sliced.unknown);
     if (history.obstacle !== "") found.push(history.obstacle);
     try {
-      await this.assertKnown(limit.signal);
+      await this.assertServing(limit.signal);
       await client.raw("/readyz", { signal: limit.signal });
     } catch (error) {
       found.push(`The API server is not reached (${trimmed(error)}): look at it, and at the daemon's network.`);

@@ -18,6 +18,8 @@ test.each([
   ["pool:kube-system/blue-10.0.1.0-24", blue, false],
   ["pool:kube-system/10.0.0.0-24", blue, false],
   ["pool:kube-system/10.0.0.0-24", unnamed, true],
+  ["pool:kube-system/blue", blue, true],
+  ["pool:kube-system/red", blue, false],
   ["pool:shop/blue-10.0.0.0-24", blue, false],
   ["vm-network:kube-system/blue", blue, false],
   ["nobody understands it", blue, true],

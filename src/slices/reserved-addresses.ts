@@ -185,9 +185,12 @@ export function isOfRange(domain: Domain, { namespace, network, pool, range }: R
   if (parts.scope === "network") return parts.network === network;
   if (parts.namespace !== namespace || parts.scope === "vm-network") return false;
   if (parts.scope === "slice") return parts.name === pool;
-  // A pool that is a domain of its own: every reading of its name counts.
+  // A pool that is a domain of its own: every reading of its name counts; pool_naming: network calls it by that alone.
   const readings = readPoolName(parts.name, "slices");
-  return readings.some(({ before, range: { prefix } }) => before === network && overlaps(prefix, range));
+  return (
+    parts.name === network ||
+    readings.some(({ before, range: { prefix } }) => before === network && overlaps(prefix, range))
+  );
 }
 
 function placesOf(each: ReturnType<typeof readHeld>[number]): ReservedPlace[] {

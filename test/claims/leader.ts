@@ -1,9 +1,9 @@
+import { trustedNamespaces } from "../../src/cni/config/trust.ts";
 // A controller in this process, without the lease: it leads at once, and can be killed between any two writes.
 import { assembleController } from "../../src/controller/controller.ts";
 import { type Clock, realClock } from "../../src/kube/clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { type Log, silent } from "../../src/log/log.ts";
-import { trustedNamespaces } from "../../src/cni/config/trust.ts";
 import { defaultCutLimits } from "../../src/slices/ranges/consent.ts";
 import type { Line } from "../slices/line.ts";
 

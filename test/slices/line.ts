@@ -52,7 +52,7 @@ export class Line {
   }
 
   async #awake(request: Parameters<Transport>[0]): Promise<void> {
-    while (this.#frozen?.is(request)) await this.#frozen.thawed;
+    for (let now = this.#frozen; now?.is(request) === true; now = this.#frozen) await now.thawed;
   }
 
   /** The line is cut right after so many further writes have been done, before the last one is answered. */

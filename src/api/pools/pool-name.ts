@@ -33,7 +33,10 @@ export function poolName(identity: PoolIdentity, naming: PoolNaming = "whereabou
 
 /** Every name under which it may be, the one to write first. Early versions named it by the range as `written`. */
 export function poolNamesToRead(identity: PoolIdentity, naming: PoolNaming = "whereabouts", written?: Cidr): string[] {
-  const others = poolNamings.filter((other) => other !== "network" || identity.network !== "");
+  // A network called as somebody's range is no pool of that range.
+  const others = poolNamings.filter(
+    (other) => other !== "network" || (identity.network !== "" && !namesRange(identity.network)),
+  );
   const names = [poolName(identity, naming), ...others.map((other) => plainName(identity, other))];
   if (written !== undefined && identity.node === "")
     names.push(join([identity.network, rangeText(written.address, written.prefix.length)]));
@@ -57,6 +60,11 @@ export function readPoolName(name: string, naming: PoolNaming = "whereabouts"): 
   const atStart = dashes.map((dash) => reading("", name.slice(0, dash), name.slice(dash + 1)));
   const all = naming === "slices" ? [...atEnd, ...atStart.reverse()] : atEnd;
   return all.filter((each) => each !== undefined);
+}
+
+/** Some pool of a range, in whatever scheme, may have this name. */
+export function namesRange(name: string): boolean {
+  return readPoolName(name, "slices").length > 0;
 }
 
 function reading(before: string, text: string, after: string): PoolNameReading | undefined {

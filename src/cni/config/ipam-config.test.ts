@@ -114,6 +114,9 @@ describe("what is bad in every mode", () => {
     [{ range: "10.0.0.0/16", node_slice_size: "/24", floating_slice_size: "/16" }, "ipam.floating_slice_size"],
     [{ range: "10.0.0.0/24", pool_naming: "mine" }, "ipam.pool_naming"],
     [{ range: "10.0.0.0/24", pool_naming: "network" }, "ipam.pool_naming"],
+    ...["10.113.0.0-24", "fd00-1---64", "0---126", "blue-10.113.0.0-24", "10.113.0.0-24-a"].map(
+      (network_name) => [{ range: "10.0.0.0/24", pool_naming: "network", network_name }, "ipam.pool_naming"] as const,
+    ),
     [{ range: "10.0.0.0/24", pool_namespace: "other" }, "ipam.pool_namespace"],
   ] as const)("%j: %s", (ipam, key) => {
     for (const strict of [true, false]) {

@@ -1,5 +1,5 @@
 // Everything of a configuration that is neither a range nor an address: names, modes, paths.
-import { type PoolNaming, poolNamings } from "../../api/pools/pool-name.ts";
+import { namesRange, type PoolNaming, poolNamings } from "../../api/pools/pool-name.ts";
 import { type JsonObject, textOf } from "../json.ts";
 import type { Findings } from "./findings.ts";
 import type { IpamRange } from "./range.ts";
@@ -59,6 +59,11 @@ function parsePoolNaming(ipam: JsonObject, findings: Findings): PoolNaming {
   const naming = parseChoice(ipam, "pool_naming", poolNamings, findings);
   if (naming === "network" && textOf(ipam["network_name"]) === "") {
     const how = "it names pools by network_name: set network_name, or write whereabouts";
+    findings.refuse("ipam.pool_naming", naming, how);
+  }
+  if (naming === "network" && namesRange(textOf(ipam["network_name"]))) {
+    const name = JSON.stringify(ipam["network_name"]);
+    const how = `network_name ${name} is the name that the pool of another range has; write another name, or whereabouts`;
     findings.refuse("ipam.pool_naming", naming, how);
   }
   return naming;

@@ -1,9 +1,9 @@
 // From one ADD to its wishes: pod, owner, network selection, namespace of the pools. It reads the pod, no more.
 import { holdfastGroup } from "../../api/kind.ts";
 import type { IpamConfig } from "../../cni/config/ipam-config.ts";
+import { administers } from "../../cni/config/trust.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { type AttachmentInvocation, ownerOf } from "../../cni/invocation.ts";
-import { administers } from "../../cni/config/trust.ts";
 import { assertSelectable, firstInterface, type Selection, selectionOf } from "../../cni/selection.ts";
 import { type StaticRequest, staticRequests } from "../../cni/static-request.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
@@ -31,7 +31,10 @@ export interface Asking {
   readonly warnings: readonly string[];
 }
 
-export interface AskingInput extends Pick<DaemonContext, "nodeName" | "poolNamespace" | "cooldownMs" | "isolation" | "trusted"> {
+export interface AskingInput extends Pick<
+  DaemonContext,
+  "nodeName" | "poolNamespace" | "cooldownMs" | "isolation" | "trusted"
+> {
   readonly invocation: AttachmentInvocation;
   readonly loaded: LoadedConfig;
   /** Undefined where the API server knows no such pod: podman's container, a pod deleted meanwhile. */

@@ -125,7 +125,8 @@ async function run(addition: Addition): Promise<JsonObject> {
     // The write itself may tell of a restore; slices go on.
     if (isCounted) parts.history.assertSettled();
     await remember(addition, taken);
-    const isShared = (each: Taken) => each.share.pool !== undefined && parseDomain(each.hold.domain).scope === "network";
+    const isShared = (each: Taken) =>
+      each.share.pool !== undefined && parseDomain(each.hold.domain).scope === "network";
     if (!loaded.config.overlappingRanges && addition.pod !== undefined && taken.some(isShared))
       tellIgnored(parts, addition.pod, invocation.interfaceName, `${strictWords}.`);
     const allocated = new Map<number, Address>();

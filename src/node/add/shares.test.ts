@@ -56,7 +56,7 @@ describe("what a claim's status names", () => {
     const { prefix: floating } = parseCidr("10.0.0.128/25");
     const cut = {
       namespace: "kube-system",
-    mayStandAlone: true,
+      mayStandAlone: true,
       network: "",
       range,
       phase: "open",

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 
 import { readDefinitions } from "../../cni/config/definitions.ts";
+import { trustedNamespaces } from "../../cni/config/trust.ts";
 import { formatInterval } from "../../net/interval.ts";
 import { overlaps, parsePrefix } from "../../net/prefix.ts";
-import { trustedNamespaces } from "../../cni/config/trust.ts";
 import { defaultCutLimits } from "./consent.ts";
 import { type ExistingPool, type WishRules, wishesOf } from "./desired-ranges.ts";
 import { poolNames } from "./pool-targets.ts";
@@ -356,13 +356,23 @@ describe("who may have what cut", () => {
       [],
     ],
     [
-      "another namespace shares a part of it, and did so before",
+      "another namespace of administrators shares a part of it, and did so before",
       [
-        { name: "a", namespace: "tenant", ipam: part },
+        { name: "a", namespace: "other", ipam: part },
         { name: "b", created: 5, ipam: wide },
       ],
       0,
       ["OnRecord"],
+    ],
+    [
+      "a tenant shares a part of it, and more, and did so before: what it holds stays taken",
+      [
+        { name: "a", namespace: "tenant", ipam: part },
+        { name: "b", created: 5, ipam: wide },
+        { name: "c", namespace: "tenant", ipam: { range: "10.0.0.0/7" } },
+      ],
+      1,
+      [],
     ],
     [
       "another namespace of administrators shares a part of it, and this was shared too",

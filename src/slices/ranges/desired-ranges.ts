@@ -137,10 +137,10 @@ function compareAge({ definition: a }: Pick<Use, "definition">, { definition: b 
   return createdMs(a) - createdMs(b) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 }
 
-/** A definition of another namespace shared a part of the range, or more, before: a cut would leave it with less. */
+/** Another namespace that administers the pools shared a part of the range, or more, before: it would have less. */
 function recordedBefore(wish: Wish, all: readonly Use[], { trusted }: CutRules): Objection | undefined {
-  // A definition that does not administer the pools counts only if it is older: else any tenant could keep
-  // administrators from cutting. A definition of the very same range is served from slices.
+  // A definition that does not administer the pools keeps nobody from cutting: what it holds stays taken. One of the
+  // very same range is served from slices.
   const own = new Set(wish.uses.map(({ definition }) => namespaceOf(definition)));
   // The time of a change is not known: a changed definition counts as later than the others.
   const isChanged = wish.uses.some(wasChanged);
@@ -149,7 +149,8 @@ function recordedBefore(wish: Wish, all: readonly Use[], { trusted }: CutRules):
       isShared(use, wish) &&
       comparePrefixes(use.range.prefix, wish.range) !== 0 &&
       !own.has(namespaceOf(use.definition)) &&
-      ((isChanged && isAdministered(use, trusted)) || compareAge(use, wish.uses[0]!) < 0),
+      isAdministered(use, trusted) &&
+      (isChanged || compareAge(use, wish.uses[0]!) < 0),
   );
   if (other === undefined) return undefined;
   const theirs = `${other.range.prefix} of ${other.definition.key}, of another namespace, was there before`;

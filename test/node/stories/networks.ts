@@ -118,7 +118,9 @@ export function networkStories(fixture: GetFixture): void {
     expect(await given(daemonFixture, attach(first, apart))).toEqual(["10.4.9.1/24"]);
     expect(await fixture().held("network:mixed-t ")).toHaveLength(1);
     const words = expect.stringMatching(/^SettingIgnored: net1: enable_overlapping_ranges.*--trusted-namespaces/);
-    await expect.poll(() => fixture().eventsOf(first.metadata.name!, tenant), { timeout: 20_000 }).toContainEqual(words);
+    await expect
+      .poll(() => fixture().eventsOf(first.metadata.name!, tenant), { timeout: 20_000 })
+      .toContainEqual(words);
     expect(await given(daemonFixture, attach(await select("default", "whole"), whole))).toEqual(["10.4.9.2/24"]);
     expect(await fixture().held("network:mixed-t ")).toHaveLength(2);
     // An administrator's word, and a pool of the tenant's own.
@@ -204,6 +206,28 @@ export function networkStories(fixture: GetFixture): void {
     });
     expect(told).toMatchObject({ status: 1, json: { msg: expect.stringContaining("choose another pool_naming") } });
     expect(await fixture().held("network:narrow ")).toHaveLength(1);
+  });
+
+  it("a network called as somebody's range takes neither its pool's name nor its pool", async () => {
+    const daemonFixture = await fixture().daemon();
+    const tenant = await fixture().namespace(fixture().fresh("tenant"));
+    const [ranged, name] = ["10.4.33.0/24", "10.4.33.0-24"];
+    const config = network("called", { range: "10.4.34.0/24", network_name: name, pool_naming: "network" });
+    const told = await daemonFixture.ask({ command: "ADD", ...attach(await select(tenant, "called"), config) });
+    expect(told).toMatchObject({
+      status: 1,
+      json: { code: 7, msg: expect.stringContaining(`network_name "${name}"`) },
+    });
+    // Of whereabouts, which no mark says whose it is.
+    await fixture().admin.create(ipPools, {
+      metadata: { namespace: "kube-system", name },
+      spec: { range: ranged, allocations: {} },
+    });
+    const same = network("called", { range: ranged, network_name: name });
+    expect(await given(daemonFixture, attach(await select(tenant, "called"), same))).toEqual(["10.4.33.1/24"]);
+    expect(await given(daemonFixture, { ...pod("c1"), config: network("c", { range: ranged }) })).toEqual([
+      "10.4.33.1/24",
+    ]);
   });
 
   it.each([

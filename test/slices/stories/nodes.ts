@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { nodeLeaseName } from "../../../src/api/slices/node-lease.ts";
 import { goneSinceAnnotation, noteOn, offAnnotation } from "../../../src/cluster/fencing.ts";
 import { leases } from "../../../src/cluster/resources.ts";
-import { haste } from "../../haste.ts";
 import { stateName } from "../../../src/cluster/state.ts";
+import { haste } from "../../haste.ts";
 import { type Fixture, type Guest, moment, type Network, systemNamespace } from "../fixture.ts";
 import { added, addMany } from "../steps.ts";
 

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { ipPools, namespaces, nodeSlicePools } from "../../../src/cluster/resources.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
 import { type Fixture, moment, systemNamespace } from "../fixture.ts";
-import { added, eventsOf } from "../steps.ts";
+import { added, addMany, eventsOf } from "../steps.ts";
 
 const patient = { timeout: 60_000 };
 
@@ -34,6 +34,25 @@ export function tenantStories(get: () => Fixture): void {
     for (const node of ["a", "b"]) for (const network of [one, two]) await added(fixture, network, node);
     const { items } = await fixture.admin.list(nodeSlicePools);
     expect([items, await fixture.dangers()]).toEqual([[], []]);
+  });
+
+  it("a tenant who shared it first does not keep an administrator from cutting, and keeps what its pods hold", async () => {
+    const fixture = get();
+    const tenant = await namespace(fixture, "tenant");
+    const network_name = "first";
+    const mine = await fixture.define("mine", { range: "10.117.0.0/23", network_name }, tenant);
+    for (const name of ["a", "b"]) await fixture.join(name);
+    await fixture.ledAlone();
+    await added(fixture, mine, "a");
+    const theirs = await fixture.define("theirs", { range: "10.117.0.0/27", node_slice_size: "/28", network_name });
+    for (const node of ["a", "b"]) await addMany(fixture, theirs, node, 14);
+    expect(await fixture.dangers()).toEqual([]);
+    expect(new Set(fixture.given.map(({ address }) => address)).size).toBe(29);
+    expect(fixture.given[0]).toMatchObject({ address: "10.117.0.1" });
+    // The rest of it is theirs as before.
+    await added(fixture, mine, "b");
+    await fixture.settle();
+    expect(fixture.given.at(-1)?.address).toMatch(/^10\.117\.(0\.(3[2-9]|[4-9]\d|\d{3})|1\.\d+)$/);
   });
 
   it("in pools of their own namespace they may; what administrators cut serves them too", async () => {
