@@ -6,6 +6,7 @@ import { Registry } from "prom-client";
 import { clusterConfig, stopSignal } from "../src/cli/connection.ts";
 import type { ControllerOptions } from "../src/cli/controller.ts";
 import { controllerLease } from "../src/cluster/state.ts";
+import { trustedNamespaces } from "../src/cluster/trusted-namespaces.ts";
 import { assembleController } from "../src/controller/controller.ts";
 import { asError } from "../src/kube/abort.ts";
 import { realClock } from "../src/kube/clock.ts";
@@ -14,7 +15,7 @@ import { KubeMetrics } from "../src/kube/process/metrics.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { type Log, makeLog } from "../src/log/log.ts";
 import { defaultLimits } from "../src/pools/leaks/judge.ts";
-import { defaultCutLimits, trustedNamespaces } from "../src/slices/ranges/consent.ts";
+import { defaultCutLimits } from "../src/slices/ranges/consent.ts";
 import { ownImage } from "../src/vmnet/agents/own-image.ts";
 import { namedRanges } from "../src/vmnet/rules/cluster-ranges.ts";
 

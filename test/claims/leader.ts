@@ -1,9 +1,10 @@
 // A controller in this process, without the lease: it leads at once, and can be killed between any two writes.
+import { trustedNamespaces } from "../../src/cluster/trusted-namespaces.ts";
 import { assembleController } from "../../src/controller/controller.ts";
 import { type Clock, realClock } from "../../src/kube/clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { type Log, silent } from "../../src/log/log.ts";
-import { defaultCutLimits, trustedNamespaces } from "../../src/slices/ranges/consent.ts";
+import { defaultCutLimits } from "../../src/slices/ranges/consent.ts";
 import type { Line } from "../slices/line.ts";
 
 export interface LeaderOptions {

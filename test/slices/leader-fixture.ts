@@ -11,6 +11,7 @@ import { type Api, openApi } from "../../src/apiserver/api.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { noSlicedRanges, readSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
 import { stateName } from "../../src/cluster/state.ts";
+import { trustedNamespaces } from "../../src/cluster/trusted-namespaces.ts";
 import { assembleController, type ControllerOptions } from "../../src/controller/controller.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
@@ -19,7 +20,7 @@ import { KubeClient } from "../../src/kube/rest.ts";
 import { ManualClock, settle } from "../../src/kube/testing/manual-clock.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 import { silent } from "../../src/log/log.ts";
-import { defaultCutLimits, trustedNamespaces } from "../../src/slices/ranges/consent.ts";
+import { defaultCutLimits } from "../../src/slices/ranges/consent.ts";
 import { Daemon, system } from "./leader-daemon.ts";
 
 export { system };

@@ -5,6 +5,7 @@ import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from ".
 import type { StoredPool } from "../../cluster/resources.ts";
 import type { SlicedRange, SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import { stateName } from "../../cluster/state.ts";
+import { trustedNamespaces } from "../../cluster/trusted-namespaces.ts";
 import { consentFault, placeFault } from "../../cni/by-number.ts";
 import { type Definition, type DefinitionObject, readDefinitions } from "../../cni/config/definitions.ts";
 import { partsOf } from "../../cni/config/overlap-index.ts";
@@ -14,7 +15,7 @@ import type { Domain } from "../../ipam/ledger.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { type Address, equal } from "../../net/address.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";
-import { distanceOf, nearest, type Trusted, trustedByDefault } from "./networks.ts";
+import { distanceOf, nearest, type Trusted } from "./networks.ts";
 
 export interface LedgerPlace {
   /** namespace/name of the definition. */
@@ -87,7 +88,7 @@ export class LedgerPlaces {
   /** The definitions that a claim of the namespace means by this name. */
   ofNetwork(network: string, namespace: string): readonly string[] {
     const all = [...this.persistence].filter(([, each]) => each.network === network).map(([key]) => key);
-    const { systemNamespace, trusted = trustedByDefault(systemNamespace) } = this.#input;
+    const { systemNamespace, trusted = trustedNamespaces(systemNamespace) } = this.#input;
     return nearest(all, (key) => distanceOf(parseKey(key).namespace ?? "", namespace, trusted));
   }
 

@@ -4,6 +4,7 @@ import { parseDomain } from "../../api/pools/domain.ts";
 import { poolNamesToRead } from "../../api/pools/pool-name.ts";
 import type { DefinitionInformer } from "../../cluster/definition-informer.ts";
 import type { NetworkAttachmentDefinition } from "../../cluster/resources.ts";
+import { trustedNamespaces } from "../../cluster/trusted-namespaces.ts";
 import { type Definition, readDefinitions } from "../../cni/config/definitions.ts";
 import { type Persistence, readPersistence } from "../../cni/config/persistence.ts";
 import type { IpamRange } from "../../cni/config/range.ts";
@@ -32,7 +33,11 @@ export class ClaimNetworks {
   /** By the name in the CNI configuration; undefined: a definition has changed since. */
   #networks: ReadonlyMap<string, readonly Network[]> | undefined;
 
-  constructor(definitions: DefinitionInformer, systemNamespace: string, trusted = trustedByDefault(systemNamespace)) {
+  constructor(
+    definitions: DefinitionInformer,
+    systemNamespace: string,
+    trusted: Trusted = trustedNamespaces(systemNamespace),
+  ) {
     this.#definitions = definitions;
     this.#systemNamespace = systemNamespace;
     this.#trusted = trusted;
@@ -145,10 +150,6 @@ function isWithin({ prefix, start, end }: IpamRange, address: Address): boolean 
 
 /** Namespaces whose definitions only administrators write: `--trusted-namespaces` of the controller. */
 export type Trusted = Pick<ReadonlySet<string>, "has">;
-
-export function trustedByDefault(systemNamespace: string): Trusted {
-  return new Set([systemNamespace, "default"]);
-}
 
 /**
  * Anybody may define a network of this name. The nearest definitions count: another tenant's must not change where, how

@@ -21,10 +21,6 @@ export const defaultCutLimits = {
   rangesInAll: 1000,
 } as const;
 
-export function trustedNamespaces(systemNamespace: string, named: readonly string[] = ["default"]) {
-  return new Set([systemNamespace, ...named]);
-}
-
 export interface Objection {
   readonly reason: "NotTrusted" | "TooMany" | "OnRecord";
   readonly why: string;

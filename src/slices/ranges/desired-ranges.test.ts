@@ -2,10 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 
+import { trustedNamespaces } from "../../cluster/trusted-namespaces.ts";
 import { readDefinitions } from "../../cni/config/definitions.ts";
 import { formatInterval } from "../../net/interval.ts";
 import { overlaps, parsePrefix } from "../../net/prefix.ts";
-import { defaultCutLimits, trustedNamespaces } from "./consent.ts";
+import { defaultCutLimits } from "./consent.ts";
 import { type ExistingPool, type WishRules, wishesOf } from "./desired-ranges.ts";
 import { poolNames } from "./pool-targets.ts";
 
