@@ -9,6 +9,7 @@ import { parseTarget } from "../src/agent/target.ts";
 import { UsageError } from "../src/cli/cluster-command.ts";
 import { clusterConfig, stopSignal } from "../src/cli/connection.ts";
 import type { AgentCommandOptions } from "../src/cli/dhcp/agent.ts";
+import { trustedNamespaces } from "../src/cluster/trusted-namespaces.ts";
 import { openWire } from "../src/dhcp/socket/open.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { connect } from "../src/kube/config/connect.ts";
@@ -38,7 +39,7 @@ export async function agent(options: AgentCommandOptions): Promise<void> {
           ...options.network.map((text) => parseTarget("network", text)),
           ...options.pool.map((text) => parseTarget("pool", text)),
         ],
-        trusted: new Set([systemNamespace, ...options.trustedNamespaces]),
+        trusted: trustedNamespaces(systemNamespace, options.trustedNamespaces),
         openWire,
         ...(options.netns !== undefined && { netns: options.netns }),
         ...(state !== "" && { state: { folder: state } }),

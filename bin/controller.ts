@@ -6,7 +6,7 @@ import { Registry } from "prom-client";
 import { clusterConfig, stopSignal } from "../src/cli/connection.ts";
 import type { ControllerOptions } from "../src/cli/controller.ts";
 import { controllerLease } from "../src/cluster/state.ts";
-import { trustedNamespaces } from "../src/cni/config/trust.ts";
+import { trustedNamespaces } from "../src/cluster/trusted-namespaces.ts";
 import { assembleController } from "../src/controller/controller.ts";
 import { asError } from "../src/kube/abort.ts";
 import { realClock } from "../src/kube/clock.ts";

@@ -4,11 +4,13 @@ import { hostname } from "node:os";
 
 import { Registry } from "prom-client";
 
-import { runAgent } from "../src/agent/agent.ts";
+import { type AgentOptions, runAgent } from "../src/agent/agent.ts";
 import type { Target } from "../src/agent/target.ts";
 import { assembleController } from "../src/controller/controller.ts";
 import { openWire } from "../src/dhcp/socket/open.ts";
 import { realClock } from "../src/kube/clock.ts";
+import type { ObjectKey } from "../src/kube/meta.ts";
+import { KubeMetrics } from "../src/kube/process/metrics.ts";
 import { nodeNameOf, OwnNode } from "../src/kube/process/own-node.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { type HeldObject, readHeld } from "../src/ledger/reservation/list-holds.ts";
@@ -26,6 +28,9 @@ export interface LocalOptions {
   readonly cooldownMs: number;
   /** Networks whose VMs are served DHCP, and where they are. */
   readonly dhcp: readonly Target[];
+  /** Where its metrics and `/leases` are, on loopback; 0: a free port. */
+  readonly metricsPort: number;
+  readonly onHealth: (port: number) => void;
   readonly onListen: () => void;
 }
 
@@ -40,7 +45,21 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
   const write = (line: string) => void process.stderr.write(`${line}\n`);
   const log = makeLog({ write, level: "warn", format: "text", now: Date.now });
   const onError = (error: Error) => log.warn("in the background", { error });
-  const controller = assembleController({ client, clock, log, systemNamespace, cooldownMs, instance: hostname() });
+  const registry = new Registry();
+  const kubeMetrics = new KubeMetrics(registry);
+  let serves: (network: ObjectKey) => boolean = () => false;
+  const interfaces = new Map(options.dhcp.map((target) => [target.key, target.interface]));
+  const controller = assembleController({
+    client,
+    clock,
+    log,
+    systemNamespace,
+    cooldownMs,
+    instance: hostname(),
+    registry,
+    kubeMetrics,
+    agentInProcess: { name: `holdfast up on ${node}`, interfaces, serves: (network) => serves(network) },
+  });
   const { reservations, holds } = controller.caches;
   // Under the lease of controllers: a second one stands by, and commands that must not run beside one see it. The
   // folder is locked: this name is one process, and the next one after a crash need not wait.
@@ -67,7 +86,21 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
     throw error;
   };
   // Nobody is there to take over, and its state is in the same folder as the API server's.
-  const agent = { client, clock, log, systemNamespace, name: node, targets: options.dhcp, openWire, handOverMs: 0 };
+  const agent: AgentOptions = {
+    client,
+    clock,
+    log,
+    systemNamespace,
+    name: node,
+    targets: options.dhcp,
+    openWire,
+    handOverMs: 0,
+    registry,
+    kubeMetrics,
+    health: { host: "127.0.0.1", port: options.metricsPort },
+    onListen: options.onHealth,
+    onStart: (started) => (serves = started),
+  };
   const answering = options.dhcp.length === 0 ? Promise.resolve() : runAgent(agent, until);
   const leading = controller.run(until, { election: { identity, ...leaseMs }, runnables: [ownNode.keep] });
   await Promise.all([leading.catch(stopOthers), daemon.catch(stopOthers), answering.catch(stopOthers)]);

@@ -46,8 +46,13 @@ export async function up(options: UpOptions, output: Output): Promise<void> {
     output.line("The console is not built yet. Ctrl-C stops; what was written stays.");
     try {
       const onListen = () => output.line(`Waiting for CNI requests on ${socket}.`);
+      const onHealth = (port: number) =>
+        output.line(
+          `DHCP on ${options.dhcp.join(", ")}; its leases and metrics: http://127.0.0.1:${port}/leases, /metrics.`,
+        );
+      const { metricsPort } = options;
       await runLocal(
-        { client, systemNamespace, socket, state: options.data, cooldownMs, dhcp, onListen },
+        { client, systemNamespace, socket, state: options.data, cooldownMs, dhcp, metricsPort, onListen, onHealth },
         stopSignal("SIGHUP"),
       );
     } finally {

@@ -7,6 +7,7 @@
 import type { Registry } from "prom-client";
 
 import type { StoredManagedPool } from "../cluster/resources.ts";
+import { trustedNamespaces } from "../cluster/trusted-namespaces.ts";
 import type { WireHandler } from "../dhcp/socket/interface.ts";
 import type { OpenWire, Wire } from "../dhcp/socket/wire.ts";
 import { asError, untilAborted } from "../kube/abort.ts";
@@ -38,7 +39,7 @@ export interface AgentOptions {
   /** That of its pod. */
   readonly name: string;
   readonly targets: readonly Target[];
-  /** Namespaces whose pools may name a network of another one. Default: the system namespace. */
+  /** Namespaces whose pools may name a network of another one. Default: the system namespace and `default`. */
   readonly trusted?: ReadonlySet<string>;
   readonly openWire: OpenWire;
   /** Path of the network namespace that the interfaces are in. Default: the process's. */
@@ -49,6 +50,8 @@ export interface AgentOptions {
   readonly registry?: Registry;
   readonly kubeMetrics?: KubeMetrics;
   readonly onListen?: (port: number) => void;
+  /** Given once it runs: whether it answers on the interface of this network. */
+  readonly onStart?: (serves: (network: ObjectKey) => boolean) => void;
   /** On shutdown, how long it answers on for another agent to take over. */
   readonly handOverMs?: number;
 }
@@ -115,6 +118,7 @@ class Agent {
       const saving = this.#file?.run(() => this.#state(), signal);
       await this.#beginServing(signal);
       this.#hasStarted = true;
+      this.#options.onStart?.((network) => this.#networks.get(network)?.agent.isLinked === true);
       this.#metrics?.watch({ networks: () => this.#all(), wire: () => this.#wire, findings: this.#findings });
       await untilAborted(signal);
       await saving;
@@ -207,7 +211,7 @@ class Agent {
       return;
     }
     const { client, clock, random, log, systemNamespace, name, targets } = this.#options;
-    const { trusted = new Set([systemNamespace]) } = this.#options;
+    const { trusted = trustedNamespaces(systemNamespace) } = this.#options;
     const onlyPools = pool === undefined ? undefined : new Set([pool]);
     const periodMs = Math.max(renewMs, renewMsPerNetwork * targets.length);
     const agent = new NetworkAgent({

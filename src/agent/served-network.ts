@@ -7,7 +7,7 @@ import type { StoredHold, StoredManagedPool } from "../cluster/resources.ts";
 import type { BindingDefinition } from "../dhcp/server/binding.ts";
 import type { PoolDefinition } from "../dhcp/server/pool.ts";
 import type { BindingDefinitionV6 } from "../dhcp/v6/server/binding.ts";
-import type { PoolDefinitionV6 } from "../dhcp/v6/server/pool.ts";
+import type { PoolDefinitionV6 } from "../dhcp/v6/server/pool-definition.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../kube/meta.ts";
 import type { Address } from "../net/address.ts";

@@ -14,6 +14,8 @@ export interface UpOptions {
   readonly example: boolean;
   /** NAMESPACE/NAD=INTERFACE: managed DHCP is served there, by this process. */
   readonly dhcp: readonly string[];
+  /** Of its DHCP, on loopback. */
+  readonly metricsPort: number;
 }
 
 /** Runs until it is told to stop. */
@@ -42,6 +44,7 @@ export function upCommand(output: Output, up: Up): Command {
         .argParser(collected)
         .default([], "none"),
     )
+    .number("--metrics-port", "with --dhcp: port of /leases and /metrics on loopback; 0 takes a free one", 65_535, 0)
     .action(({ data = defaultData, ...options }: Omit<UpOptions, "data"> & { readonly data?: string }) =>
       up({ ...options, data }, output),
     );

@@ -23,6 +23,7 @@ import { leadPools, type LeaderOptions } from "../pools/leader.ts";
 import { poolMetrics } from "../pools/metrics.ts";
 import { sliceMetrics } from "../slices/metrics.ts";
 import { leadSlices, type SlicesOptions } from "../slices/term.ts";
+import { type AgentInProcess, InProcessAgent } from "../vmnet/agents/in-process.ts";
 import { type AgentsOptions, AgentsReconciler } from "../vmnet/agents/reconciler.ts";
 import { VmnetLeader } from "../vmnet/leader/leader.ts";
 import { VmnetMetrics } from "../vmnet/leader/metrics.ts";
@@ -52,6 +53,8 @@ export interface ControllerOptions
   readonly reconcilers?: readonly ReconcilerName[];
   /** Absent: nobody deploys agents of managed DHCP, and the labels of its networks stay as they are. */
   readonly agents?: Pick<AgentsOptions, "image" | "replicas">;
+  /** In place of `agents`: one that runs in this process. */
+  readonly agentInProcess?: AgentInProcess;
   /** Absent: no webhooks are served. */
   readonly webhook?: Pick<WebhookServerOptions, "port" | "host" | "names">;
   /** Absent: nothing is measured. */
@@ -110,6 +113,14 @@ export function assembleController(options: ControllerOptions): AssembledControl
       ...(retryMs !== undefined && { retryMs }),
       ...(trusted && { trusted }),
     });
+  const own =
+    options.agentInProcess &&
+    new InProcessAgent({
+      ...deployer,
+      ...options.agentInProcess,
+      ...(trusted && { trusted }),
+      poolsOf: (network) => vmnet?.followed.poolsOf(network),
+    });
   const claims = reconcilers.includes("claims")
     ? new ClaimsLeader({
         ...(cutRules && { trusted: cutRules.trusted }),
@@ -132,7 +143,7 @@ export function assembleController(options: ControllerOptions): AssembledControl
         ...shared,
         ...(trusted && { trusted }),
         ...(claims && { claims: claims.claims }),
-        poolParts: [...(agents ? [agents] : []), ...(options.poolParts ?? [])],
+        poolParts: [...(agents ? [agents] : []), ...(own ? [own] : []), ...(options.poolParts ?? [])],
         ...(registry && { metrics: new VmnetMetrics(registry) }),
       }),
   };

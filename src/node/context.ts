@@ -2,7 +2,7 @@
 // commands work with: put together once, in daemon.ts.
 import type { Socket } from "node:net";
 
-import type { Trusted } from "../cni/config/trust.ts";
+import type { Trusted } from "../cluster/trusted-namespaces.ts";
 import type { AttachmentInvocation } from "../cni/invocation.ts";
 import type { IsolationRule } from "../cni/selection.ts";
 import type { Recent } from "../kube/cache/recent.ts";

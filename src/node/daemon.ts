@@ -7,7 +7,7 @@ import { apiVersionOf } from "../api/kind.ts";
 import { ipPoolKind } from "../api/pools/ip-pool.ts";
 import { configMaps, pods } from "../cluster/resources.ts";
 import { stateName } from "../cluster/state.ts";
-import { trustedNamespaces } from "../cni/config/trust.ts";
+import { trustedNamespaces } from "../cluster/trusted-namespaces.ts";
 import { defaultSpool } from "../cni/protocol/limits.ts";
 import { untilAborted } from "../kube/abort.ts";
 import { Informer } from "../kube/cache/informer.ts";

@@ -1,7 +1,7 @@
 // The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
 import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import { stateReference } from "../cluster/state.ts";
-import { type Trusted, trustedNamespaces } from "../cni/config/trust.ts";
+import { type Trusted, trustedNamespaces } from "../cluster/trusted-namespaces.ts";
 import { describeDomain, type Ledger } from "../ipam/ledger.ts";
 import type { Runnable } from "../kube/process/stages.ts";
 import { Controller } from "../kube/queue/controller.ts";

@@ -1,11 +1,11 @@
 // Which pools the network attachment definitions of a cluster use, and how: one use per range of a definition. Pure.
 import { settledDomain } from "../api/pools/pool-domain.ts";
 import { type PoolIdentity, poolNamesToRead } from "../api/pools/pool-name.ts";
+import { administers, type Trusted } from "../cluster/trusted-namespaces.ts";
 import { type DefinitionObject, readDefinitions } from "../cni/config/definitions.ts";
 import type { IpamConfig } from "../cni/config/ipam-config.ts";
 import { usefulOf } from "../cni/config/pool-definition.ts";
 import type { IpamRange } from "../cni/config/range.ts";
-import { administers, type Trusted } from "../cni/config/trust.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { type IntervalSet, union } from "../net/interval-set.ts";
 import type { PoolRange } from "./membership.ts";

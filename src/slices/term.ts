@@ -6,7 +6,7 @@ import { nodeOfLease } from "../cluster/fencing.ts";
 import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import type { StoredPool } from "../cluster/resources.ts";
 import { readSlice } from "../cluster/slice-object.ts";
-import { trustedNamespaces } from "../cni/config/trust.ts";
+import { trustedNamespaces } from "../cluster/trusted-namespaces.ts";
 import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";

@@ -1,4 +1,4 @@
-import { trustedNamespaces } from "../../src/cni/config/trust.ts";
+import { trustedNamespaces } from "../../src/cluster/trusted-namespaces.ts";
 // A controller in this process, without the lease: it leads at once, and can be killed between any two writes.
 import { assembleController } from "../../src/controller/controller.ts";
 import { type Clock, realClock } from "../../src/kube/clock.ts";

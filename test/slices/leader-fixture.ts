@@ -11,7 +11,7 @@ import { type Api, openApi } from "../../src/apiserver/api.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { noSlicedRanges, readSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
 import { stateName } from "../../src/cluster/state.ts";
-import { trustedNamespaces } from "../../src/cni/config/trust.ts";
+import { trustedNamespaces } from "../../src/cluster/trusted-namespaces.ts";
 import { assembleController, type ControllerOptions } from "../../src/controller/controller.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";

@@ -46,21 +46,26 @@ afterAll(async () => {
 interface Pool {
   readonly status?: {
     readonly agentPodRef?: { readonly name: string };
+    readonly ipv4?: { readonly used?: number };
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
   };
 }
 
+interface Config {
+  readonly status?: { readonly networkConfigs?: readonly { readonly allocatedIPAddress?: string }[] };
+}
+
 const poolNow = () => lab.rest.get<Pool>(`${group}/ippools/net`);
 
-async function agents(): Promise<ObservedPod[]> {
-  const selector = encodeURIComponent("network.harvesterhci.io/ippool-name=net");
+async function agents(pool = "net"): Promise<ObservedPod[]> {
+  const selector = encodeURIComponent(`network.harvesterhci.io/ippool-name=${pool}`);
   return (await lab.rest.get<{ items: ObservedPod[] }>(`/api/v1/namespaces/kube-system/pods?labelSelector=${selector}`))
     .items;
 }
 
-function readyAgents(count: number): Promise<ObservedPod[]> {
+function readyAgents(count: number, pool?: string): Promise<ObservedPod[]> {
   const ask = async () => {
-    const all = await agents();
+    const all = await agents(pool);
     return all.length === count && all.every(isReady) && all;
   };
   return until(ask, { what: `${count} agents that are ready`, ...waiting });
@@ -85,8 +90,8 @@ const explain = async () => {
 };
 
 /** What the guest obtains, with busybox's client: DISCOVER, OFFER, REQUEST, ACK. It leaves the interface alone. */
-async function obtained(guest: string): Promise<string> {
-  const client = ["udhcpc", "-i", "net1", "-n", "-q", "-f", "-t", "5", "-T", "2", "-s", "/bin/true"];
+async function obtained(guest: string, nic = "net1"): Promise<string> {
+  const client = ["udhcpc", "-i", nic, "-n", "-q", "-f", "-t", "5", "-T", "2", "-s", "/bin/true"];
   const printed = await lab.kubectl(["exec", guest, "--", "sh", "-c", `${client.join(" ")} 2>&1`]);
   return /lease of ([\d.]+) obtained from ([\d.]+)/.exec(printed)?.slice(1, 3).join(" from ") ?? printed;
 }
@@ -163,9 +168,6 @@ test("guests on both nodes obtain the addresses that they hold", { timeout: stor
       metadata: { name },
       spec: { vmName: name, networkConfigs: [{ networkName: "default/net", macAddress }] },
     });
-    interface Config {
-      readonly status?: { readonly networkConfigs?: readonly { readonly allocatedIPAddress?: string }[] };
-    }
     const allocated = async () =>
       (await lab.rest.get<Config>(`${group}/virtualmachinenetworkconfigs/${name}`)).status?.networkConfigs?.[0]
         ?.allocatedIPAddress;
@@ -206,6 +208,76 @@ test("a rolling update leaves no gap", { timeout: storyMs }, async () => {
   );
   expect(heard).toEqual(wanted);
 });
+
+/** Step 11 of the test plan of Harvester's design, its second network as it stands there; `net` is the first. */
+test("a VM with two NICs, one on a network of tainted control-plane nodes alone", { timeout: storyMs }, async () => {
+  onTestFailed(async () => console.error(await explain()));
+  const [first] = lab.nodes;
+  await lab.kubectl(["label", "node", first!.name, "network.harvesterhci.io/provider-cp=true"]);
+  await lab.kubectl(["taint", "node", first!.name, "node-role.kubernetes.io/control-plane=:NoSchedule"]);
+  // In the place of a VLAN: a link of its own, which no other node has.
+  await first!.exec(["ip", "link", "add", "cp0", "type", "bridge"]);
+  await first!.exec(["ip", "link", "set", "cp0", "up"]);
+  const config = { cniVersion: "1.0.0", name: "priv-net-cp", type: "macvlan", master: "cp0", mode: "bridge" };
+  await lab.rest.create("/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions", {
+    apiVersion: "k8s.cni.cncf.io/v1",
+    kind: "NetworkAttachmentDefinition",
+    metadata: { name: "priv-net-cp", labels: { "network.harvesterhci.io/clusternetwork": "provider-cp" } },
+    spec: { config: JSON.stringify(config) },
+  });
+  const beside = { start: "172.19.100.10", end: "172.19.100.14", pool: null };
+  await lab.rest.create(`${group}/ippools`, {
+    apiVersion: "network.harvesterhci.io/v1alpha1",
+    kind: "IPPool",
+    metadata: { name: "priv-net-cp", annotations: { "holdfast.io/agent-replicas": "1" } },
+    spec: {
+      ipv4Config: { serverIP: "172.19.100.2", cidr: "172.19.100.0/28", ...beside, leaseTime: 300 },
+      networkName: "default/priv-net-cp",
+    },
+  });
+  const annotations = { "k8s.v1.cni.cncf.io/networks": "net,priv-net-cp" };
+  const guest = { ...podSpec(["sleep", "infinity"]), nodeName: first!.name };
+  await lab.rest.create(pods, { metadata: { name: "test-vm", annotations }, spec: guest });
+  await until(async () => isReady(await lab.rest.get<ObservedPod>(`${pods}/test-vm`)), { what: "test-vm", ...waiting });
+  const macs = (await lab.kubectl(["exec", "test-vm", "--", "cat", ...["net1", "net2"].map(addressFile)])).split("\n");
+  const networks = ["default/net", "default/priv-net-cp"];
+  const networkConfigs = networks.map((networkName, index) => ({ networkName, macAddress: macs[index]?.trim() }));
+  await lab.rest.create(`${group}/virtualmachinenetworkconfigs`, {
+    apiVersion: "network.harvesterhci.io/v1alpha1",
+    kind: "VirtualMachineNetworkConfig",
+    metadata: { name: "test-vm" },
+    spec: { vmName: "test-vm", networkConfigs },
+  });
+
+  const [agent, ...others] = await readyAgents(1, "priv-net-cp");
+  expect([agent?.spec.nodeName, agent?.metadata.name.startsWith("default-priv-net-cp-agent"), others]).toEqual([
+    first!.name,
+    true,
+    [],
+  ]);
+  const nics = async () => {
+    const { status } = await lab.rest.get<Config>(`${group}/virtualmachinenetworkconfigs/test-vm`);
+    const all = status?.networkConfigs?.map(({ allocatedIPAddress = "" }) => allocatedIPAddress) ?? [];
+    return all.length === 2 && all.every((address) => address !== "") && all;
+  };
+  const [onNet = "", onControlPlane = ""] = await until(nics, { what: "two addresses", ...waiting });
+  expect([onNet, onControlPlane].join(" ")).toMatch(/^10\.80\.0\.\d+ 172\.19\.100\.1[0-4]$/);
+  const shown = async () => (await lab.rest.get<Pool>(`${group}/ippools/priv-net-cp`)).status?.ipv4;
+  const isShown = async () => ((await shown())?.used === 1 ? shown() : undefined);
+  expect(await until(isShown, { what: "the pool's status", ...waiting })).toEqual({
+    allocated: { [onControlPlane]: networkConfigs[1]?.macAddress },
+    used: 1,
+    available: 4,
+  });
+  const served = { net1: `${onNet} from 10.80.0.2`, net2: `${onControlPlane} from 172.19.100.2` };
+  for (const [nic, wanted] of Object.entries(served))
+    await until(async () => (await obtained("test-vm", nic)) === wanted, { what: `${nic} to obtain`, ...waiting });
+
+  await lab.kubectl(["delete", "vmnetcfg", "test-vm", "--wait=true", "--timeout=100s"]);
+  await lab.kubectl(["delete", "ippools.network.harvesterhci.io", "priv-net-cp", "--wait=true", "--timeout=200s"]);
+});
+
+const addressFile = (nic: string) => `/sys/class/net/${nic}/address`;
 
 test("a pool that nobody uses any more goes, and takes its agents along", { timeout: storyMs }, async () => {
   onTestFailed(async () => console.error(await explain()));

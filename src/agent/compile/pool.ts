@@ -8,7 +8,7 @@ import type { StoredManagedPool } from "../../cluster/resources.ts";
 import type { BindingDefinition } from "../../dhcp/server/binding.ts";
 import type { PoolDefinition } from "../../dhcp/server/pool.ts";
 import type { BindingDefinitionV6 } from "../../dhcp/v6/server/binding.ts";
-import type { PoolDefinitionV6 } from "../../dhcp/v6/server/pool.ts";
+import type { PoolDefinitionV6 } from "../../dhcp/v6/server/pool-definition.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { AddressReservation } from "../../vmnet/rules/pool-plan.ts";
 import { readPool } from "../../vmnet/rules/read-pool.ts";

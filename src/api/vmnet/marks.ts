@@ -23,6 +23,11 @@ export const declinedAnnotation = `${holdfastGroup}/network-config-declined`;
 /** On a network config: the VM's NICs when it was last merged, as JSON of NIC -> "NETWORK MAC". */
 export const recordAnnotation = `${holdfastGroup}/vm-nics`;
 
+/** On a pool: its condition of agents. */
+export const agentReadyCondition = "AgentReady";
+/** The reason where the agent runs in the controller's process (`holdfast up`): without a Deployment. */
+export const inProcessReason = "InProcess";
+
 export const poolFinalizer = "wrangler.cattle.io/vm-dhcp-ippool-controller";
 export const networkConfigFinalizer = "wrangler.cattle.io/vm-dhcp-vmnetcfg-controller";
 

@@ -1,5 +1,6 @@
 // What does not fit together on networks with managed DHCP: pools, networks, network configs, holds, agents. Pure.
 // Nothing here is repaired from outside: the controller makes and frees holds, and looks more than once.
+import { agentReadyCondition, inProcessReason } from "../../api/vmnet/marks.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import { compare } from "../../net/address.ts";
 import { poolKeysOf } from "../../vmnet/agents/caches.ts";
@@ -75,6 +76,9 @@ function agentFaults(
   const { ours } = sortPods(pods.filter(isIts), systemNamespace);
   const { condition } = agentStatusOf({ pool: object, deployment, pods: ours, holder: "" });
   const subject = describePool(object.metadata);
+  // `holdfast up` answers for it by itself.
+  const said = object.status?.conditions?.find(({ type }) => type === agentReadyCondition);
+  if (deployment === undefined && said?.status === "True" && said.reason === inProcessReason) return [];
   if (condition.status && condition.reason === "Ready") return [];
   if (condition.status) {
     return found("vm-pool-agents", "warning", [subject], {
@@ -83,10 +87,10 @@ function agentFaults(
     });
   }
   return found("vm-pool-agents", "error", [subject], {
-    message: `${subject} has no agent that answers its clients: ${condition.message}`,
+    message: `${subject} has no agent that answers its clients: ${deployment === undefined ? (said?.message ?? condition.message) : condition.message}`,
     remedy:
       deployment === undefined
-        ? "Is a controller leading (kubectl -n kube-system get lease holdfast-controller), and has it the rights of deploy/managed-dhcp/rights.yaml? Agents of holdfast up, or of a network served by hand, are not seen here."
+        ? "Is a controller leading (kubectl -n kube-system get lease holdfast-controller), and has it the rights of deploy/managed-dhcp/rights.yaml? An agent that was started by hand (holdfast agent) is not seen here."
         : `kubectl -n ${systemNamespace} describe deployment ${deployment.metadata.name} says what keeps its pods.`,
   });
 }

@@ -169,6 +169,8 @@ describe("check", () => {
   });
   const kept = { ...holdOf("10.0.0.30", { vm: "later" }) };
   const dual = poolOf("blue", blue.object.spec.ipv4Config, { ipv6Config: { cidr: "fd00::/64" } });
+  const ready = { type: "AgentReady", status: "True" as const, reason: "InProcess" };
+  const local = { ...blue, object: { ...blue.object, status: { conditions: [ready] } } } as VmPool;
   const beside = poolOf("twin", { cidr: "10.0.1.0/24" }, { ipv6Config: { cidr: "fd00::/64" } });
   const dual6 = poolOf("whole", { cidr: "10.0.2.0/24" }, { ipv6Config: { cidr: "fd00::/56" } });
   const third = { ...deployment, metadata: { annotations: { [agentOfAnnotation]: "shop/whole" } } } as AgentDeployment;
@@ -176,6 +178,7 @@ describe("check", () => {
 
   it.each<[string, Partial<VmNetworksCheck>, readonly string[]]>([
     ["a pool without agents", { deployments: [], pods: [] }, ["error vm-pool-agents ippl shop/blue"]],
+    ["a pool of `holdfast up`, which answers", { pools: [local], deployments: [], pods: [] }, []],
     ["a pool whose agents are not ready", { pods: [unready] }, ["error vm-pool-agents ippl shop/blue"]],
     [
       "fewer agents than there should be",

@@ -2,7 +2,7 @@
 // reservations, holds, shared pools and definitions are followed elsewhere and handed in.
 import type { ReconcilerOptions } from "../../cluster/reconciler-options.ts";
 import type { Pod, StoredPool } from "../../cluster/resources.ts";
-import type { Trusted } from "../../cni/config/trust.ts";
+import type { Trusted } from "../../cluster/trusted-namespaces.ts";
 import type { Informer } from "../../kube/cache/informer.ts";
 import type { Runnable } from "../../kube/process/stages.ts";
 import { ClaimCaches } from "./caches.ts";

@@ -5,12 +5,12 @@ import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from ".
 import type { StoredPool } from "../../cluster/resources.ts";
 import type { SlicedRange, SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import { stateName } from "../../cluster/state.ts";
+import { administers, type Trusted, trustedNamespaces } from "../../cluster/trusted-namespaces.ts";
 import { consentFault, placeFault } from "../../cni/by-number.ts";
 import { type Definition, type DefinitionObject, readDefinitions } from "../../cni/config/definitions.ts";
 import { partsOf } from "../../cni/config/overlap-index.ts";
 import { type Persistence, readPersistence } from "../../cni/config/persistence.ts";
 import { poolDefinitionOf } from "../../cni/config/pool-definition.ts";
-import { administers, type Trusted, trustedNamespaces } from "../../cni/config/trust.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { type Address, equal } from "../../net/address.ts";

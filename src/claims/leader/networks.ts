@@ -4,10 +4,10 @@ import { parseDomain } from "../../api/pools/domain.ts";
 import { poolNamesToRead } from "../../api/pools/pool-name.ts";
 import type { DefinitionInformer } from "../../cluster/definition-informer.ts";
 import type { NetworkAttachmentDefinition } from "../../cluster/resources.ts";
+import { type Trusted, trustedNamespaces } from "../../cluster/trusted-namespaces.ts";
 import { type Definition, readDefinitions } from "../../cni/config/definitions.ts";
 import { type Persistence, readPersistence } from "../../cni/config/persistence.ts";
 import type { IpamRange } from "../../cni/config/range.ts";
-import { type Trusted, trustedNamespaces } from "../../cni/config/trust.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import { type Address, compare } from "../../net/address.ts";
@@ -33,7 +33,11 @@ export class ClaimNetworks {
   /** By the name in the CNI configuration; undefined: a definition has changed since. */
   #networks: ReadonlyMap<string, readonly Network[]> | undefined;
 
-  constructor(definitions: DefinitionInformer, systemNamespace: string, trusted?: Trusted) {
+  constructor(
+    definitions: DefinitionInformer,
+    systemNamespace: string,
+    trusted: Trusted = trustedNamespaces(systemNamespace),
+  ) {
     this.#definitions = definitions;
     this.#systemNamespace = systemNamespace;
     this.#trusted = trusted ?? trustedNamespaces(systemNamespace);

@@ -1,7 +1,7 @@
 // From one ADD to its wishes: pod, owner, network selection, namespace of the pools. It reads the pod, no more.
 import { holdfastGroup } from "../../api/kind.ts";
+import { administers } from "../../cluster/trusted-namespaces.ts";
 import type { IpamConfig } from "../../cni/config/ipam-config.ts";
-import { administers } from "../../cni/config/trust.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { type AttachmentInvocation, ownerOf } from "../../cni/invocation.ts";
 import { assertSelectable, firstInterface, type Selection, selectionOf } from "../../cni/selection.ts";

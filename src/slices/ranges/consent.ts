@@ -1,6 +1,6 @@
+import { administers, type Trusted } from "../../cluster/trusted-namespaces.ts";
 // Who may cut ranges, and how many: none of another namespace, at a bounded cost (docs/node-slices.md). Pure.
 import type { Definition } from "../../cni/config/definitions.ts";
-import { administers, type Trusted } from "../../cni/config/trust.ts";
 
 export interface CutRules {
   /** Namespaces that may cut ranges of all namespaces of pools; others only their own (`pool_namespace: nad`). */

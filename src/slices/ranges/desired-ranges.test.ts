@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 
+import { trustedNamespaces } from "../../cluster/trusted-namespaces.ts";
 import { readDefinitions } from "../../cni/config/definitions.ts";
-import { trustedNamespaces } from "../../cni/config/trust.ts";
 import { formatInterval } from "../../net/interval.ts";
 import { overlaps, parsePrefix } from "../../net/prefix.ts";
 import { defaultCutLimits } from "./consent.ts";

@@ -2,10 +2,10 @@
 // Pure. Promised: the order of definitions and pools does not matter; wishes of a namespace and network never overlap;
 // existing pools, then older definitions, settle disputes. What another namespace recorded is not cut; slices stay.
 import { shortened, sliceUseKey } from "../../api/slices/node-lease.ts";
+import { administers, type Trusted } from "../../cluster/trusted-namespaces.ts";
 import type { Definition } from "../../cni/config/definitions.ts";
 import { usefulOf } from "../../cni/config/pool-definition.ts";
 import type { IpamRange } from "../../cni/config/range.ts";
-import { administers, type Trusted } from "../../cni/config/trust.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import { comparePrefixes, overlaps, type Prefix } from "../../net/prefix.ts";
 import { type CutRules, excessOf, namespaceOf, type Objection, objectionTo } from "./consent.ts";

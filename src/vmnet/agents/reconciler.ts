@@ -15,6 +15,7 @@ import { OptionalInformer } from "../../cluster/optional-informer.ts";
 import type { ReconcilerOptions } from "../../cluster/reconciler-options.ts";
 import { leases as leaseKind, managedPools, networkAttachmentDefinitions } from "../../cluster/resources.ts";
 import type { NetworkAttachmentDefinition, Node, StoredManagedPool } from "../../cluster/resources.ts";
+import { trustedNamespaces } from "../../cluster/trusted-namespaces.ts";
 import type { Informer } from "../../kube/cache/informer.ts";
 import { isEqual } from "../../kube/conditions.ts";
 import { isApiError } from "../../kube/errors.ts";
@@ -24,14 +25,12 @@ import type { Runnable } from "../../kube/process/stages.ts";
 import { Controller, type Reconcile } from "../../kube/queue/controller.ts";
 import type { Resource } from "../../kube/resource.ts";
 import { unless } from "../../kube/unless.ts";
-import { examinePool, type Trusted } from "../rules/examine-pool.ts";
-import { describeIssue, describePool, Issues } from "../rules/issue.ts";
-import { readNetworkRef } from "../rules/network-ref.ts";
-import { readPool } from "../rules/read-pool.ts";
+import type { Trusted } from "../rules/examine-pool.ts";
 import { AgentCaches, poolKeysOf } from "./caches.ts";
 import { agentBudget, agentDeployment, type AgentSettings, defaultAgentReplicas } from "./deployment.ts";
 import { poolNameOf, replicasAsked } from "./deployment.ts";
 import { hasDrifted, isOwn, repaired } from "./drift.ts";
+import { networkKeyOf, obstacleOf } from "./judge.ts";
 import { agentReplicasAnnotation } from "./names.ts";
 import { labelPatch } from "./network-labels.ts";
 import { agentBudgets, agentDeployments, agentPods } from "./objects.ts";
@@ -54,7 +53,7 @@ export interface AgentsOptions extends Pick<ReconcilerOptions, Given> {
   readonly image: string;
   /** Default: 2. */
   readonly replicas?: number;
-  /** Namespaces in which only administrators write: their pools serve any network. Default: the system namespace. */
+  /** Namespaces in which only administrators write: their pools serve any network. Default: `trustedNamespaces`. */
   readonly trusted?: Trusted;
 }
 
@@ -243,22 +242,8 @@ export class AgentsReconciler {
 
   /** Undefined: it may be served. */
   #judge(pool: Pool, network: Definition | undefined): Obstacle | undefined {
-    if (network === undefined) {
-      const message = `NetworkAttachmentDefinition ${networkKeyOf(pool)} does not exist: create it, or correct spec.networkName of the pool.`;
-      return { reason: "NetworkMissing", message };
-    }
-    const { trusted = new Set([this.#options.systemNamespace]) } = this.#options;
-    const { plan, issues } = readPool(pool);
-    const beside = plan && {
-      plan,
-      definition: { config: network.spec?.config ?? "" },
-      others: this.#poolsOn(keyOf(network)).flatMap((each) => readPool(each).plan ?? []),
-      clusterRanges: [],
-      trusted,
-    };
-    const fault = [...issues, ...(beside ? examinePool(beside) : [])].find(({ weight }) => weight === "error");
-    if (fault === undefined) return undefined;
-    return { reason: "PoolRefused", message: describeIssue(describePool(pool.metadata), fault) };
+    const { trusted = trustedNamespaces(this.#options.systemNamespace) } = this.#options;
+    return obstacleOf(pool, network, network === undefined ? [] : this.#poolsOn(keyOf(network)), trusted);
   }
 
   /** Remembers what is in the way, and tells of it once. */
@@ -413,12 +398,6 @@ export class AgentsReconciler {
     const about = { apiVersion: `${group}/${version}`, kind, metadata: pool.metadata };
     this.#options.events?.record(about, "Warning", reason, words);
   }
-}
-
-/** namespace/name; empty: it names nothing that can exist. */
-function networkKeyOf({ spec }: Pool): ObjectKey {
-  const text = typeof spec?.networkName === "string" ? spec.networkName : undefined;
-  return readNetworkRef(text, "spec.networkName", new Issues())?.key ?? "";
 }
 
 function emptyNetwork(network: Definition, { nodeLabel, nodeCount }: Placement): Obstacle | undefined {

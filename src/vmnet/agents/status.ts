@@ -1,10 +1,9 @@
 // What a pool's status says of its agents: the condition AgentReady, and the pod that answers at the server's address.
 // Pure. Ready is as long as one agent is: each of them answers for the whole pool.
+import { agentReadyCondition } from "../../api/vmnet/marks.ts";
 import type { StoredManagedPool } from "../../cluster/resources.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { AgentDeployment, AgentPod } from "./objects.ts";
-
-const agentReadyCondition = "AgentReady";
 
 export interface AgentFacts {
   readonly pool: DeepReadonly<StoredManagedPool>;

@@ -7,6 +7,7 @@
 // A network config without an address waits in `#waiting` by its networks, and is woken by whatever could free one.
 import { parseDomain } from "../../api/pools/domain.ts";
 import { fetchState, readState } from "../../cluster/state.ts";
+import { trustedNamespaces } from "../../cluster/trusted-namespaces.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import { MultiMap } from "../../kube/cache/multi-map.ts";
 import { isApiError } from "../../kube/errors.ts";
@@ -57,7 +58,7 @@ export class VmnetTerm {
 
   constructor(options: VmnetOptions, caches: VmnetCaches) {
     const { client, clock, systemNamespace: namespace, random = Math.random } = options;
-    const { trusted = new Set([namespace, "default"]) } = options;
+    const { trusted = trustedNamespaces(namespace) } = options;
     const pace = { ...defaultPace, ...options.pace };
     this.#options = options;
     this.#caches = caches;

@@ -1,5 +1,5 @@
-// The network behind a pool: whether managed DHCP may give its addresses, and by which name claims mean it. A CNI `ipam`
-// of its own, or `allowPersistentIPs`, would have two who answer for one address. Pure; an unreadable configuration is
+// The network behind a pool: whether managed DHCP may give its addresses, and by which name claims mean it. Pure. A CNI
+// `ipam` of its own, or `allowPersistentIPs`, would have two who answer for one address; an unreadable configuration is
 // no reason.
 import { isFields, show } from "./fields.ts";
 import { type Issue, Issues } from "./issue.ts";

@@ -1,7 +1,7 @@
 // A managed pool as everybody sees it: controller, agents, webhook, console. Made by read-pool.ts; nothing in it is
 // wrong. Sets of addresses are intervals: a /8 costs what a /28 does.
 import type { PoolDefinition as DhcpDefinition } from "../../dhcp/server/pool.ts";
-import type { PoolDefinitionV6 as DhcpDefinitionV6 } from "../../dhcp/v6/server/pool.ts";
+import type { PoolDefinitionV6 as DhcpDefinitionV6 } from "../../dhcp/v6/server/pool-definition.ts";
 import type { PoolDefinition, Reservation } from "../../ipam/definition.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import { type Address, compare, next, type V4Address, type V6Address } from "../../net/address.ts";

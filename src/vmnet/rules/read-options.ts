@@ -8,7 +8,7 @@ import { encodeOption } from "../../dhcp/options/convert.ts";
 import type { OptionValue, Route } from "../../dhcp/options/value.ts";
 import type { CustomOption } from "../../dhcp/server/parameters.ts";
 import { compilePool, type PoolDefinition } from "../../dhcp/server/pool.ts";
-import { compilePoolV6, type PoolDefinitionV6 } from "../../dhcp/v6/server/pool.ts";
+import { checkPoolV6, type PoolDefinitionV6 } from "../../dhcp/v6/server/pool-definition.ts";
 import type { V4Address } from "../../net/address.ts";
 import { attempt } from "../../net/coded-error.ts";
 import { contains, parseCidr, type Prefix } from "../../net/prefix.ts";
@@ -203,7 +203,7 @@ export function servableDhcpV6(
   const { dnsServers, domainSearch, ...rest } = definition;
   const tries = [definition, { ...rest, dnsServers: dnsServers ?? [] }, { ...rest, domainSearch: domainSearch ?? [] }];
   for (const each of [...tries, rest]) {
-    const why = whyNot(() => compilePoolV6(each));
+    const why = whyNot(() => checkPoolV6(each));
     if (why === undefined) return each;
     issues.tolerate("bad-option", field, `${why} Until then it is left out.`);
   }

@@ -6,6 +6,7 @@ import { holdName } from "../../api/holds/hold-object.ts";
 import { hashLabel } from "../../api/holds/owner-record.ts";
 import { vmNetworkLabelName } from "../../api/vmnet/marks.ts";
 import * as kinds from "../../cluster/resources.ts";
+import { trustedNamespaces } from "../../cluster/trusted-namespaces.ts";
 import type { Domain } from "../../ipam/ledger.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import { defineResource, type Resource } from "../../kube/resource.ts";
@@ -72,7 +73,7 @@ export class VmnetView {
 
   constructor(options: VmnetViewOptions) {
     this.#options = options;
-    this.trusted = options.trusted ?? new Set([options.systemNamespace, "default"]);
+    this.trusted = options.trusted ?? trustedNamespaces(options.systemNamespace);
   }
 
   async definition({ namespace, name }: NetworkRef, signal: AbortSignal): Promise<DefinitionText | "missing"> {

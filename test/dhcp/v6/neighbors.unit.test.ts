@@ -10,7 +10,8 @@ import {
 import { type IcmpPacket, IcmpWriter } from "../../../src/dhcp/v6/neighbor/packet.ts";
 import { finalAdvertisement, RaSender } from "../../../src/dhcp/v6/neighbor/ra-sender.ts";
 import { decodeSolicitation, type Solicitation } from "../../../src/dhcp/v6/neighbor/solicitation.ts";
-import { compilePoolV6, type PoolDefinitionV6 } from "../../../src/dhcp/v6/server/pool.ts";
+import type { PoolDefinitionV6 } from "../../../src/dhcp/v6/server/pool-definition.ts";
+import { compilePoolV6 } from "../../../src/dhcp/v6/server/pool.ts";
 import { hex, toHex } from "../packet.ts";
 import { poolDefinition } from "./fixture.ts";
 import { ip6, ip6Bytes, ip6Hex } from "./packet.ts";

@@ -10,7 +10,8 @@ import { datagramAt, encodeDatagram } from "../../../src/dhcp/v6/frame/frame.ts"
 import { announceAddresses } from "../../../src/dhcp/v6/neighbor/neighbor-advertisement.ts";
 import { IcmpWriter } from "../../../src/dhcp/v6/neighbor/packet.ts";
 import { finalAdvertisement, RaSender } from "../../../src/dhcp/v6/neighbor/ra-sender.ts";
-import { compilePoolV6, type PoolDefinitionV6 } from "../../../src/dhcp/v6/server/pool.ts";
+import type { PoolDefinitionV6 } from "../../../src/dhcp/v6/server/pool-definition.ts";
+import { compilePoolV6 } from "../../../src/dhcp/v6/server/pool.ts";
 import { ReplyWriterV6 } from "../../../src/dhcp/v6/server/send.ts";
 import { hex } from "../packet.ts";
 import { type ArrivalText, Fixture, poolDefinition, serverId } from "./fixture.ts";

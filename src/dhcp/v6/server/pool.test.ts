@@ -10,7 +10,8 @@ import { DhcpError } from "../../error.ts";
 import { keyOf } from "../bytes.ts";
 import { BindingTableV6 } from "./binding-table.ts";
 import { compileBindingV6 } from "./binding.ts";
-import { compilePoolV6, type PoolDefinitionV6 } from "./pool.ts";
+import { checkPoolV6, type PoolDefinitionV6 } from "./pool-definition.ts";
+import { compilePoolV6 } from "./pool.ts";
 
 const compile = (changes: Partial<PoolDefinitionV6>) => compilePoolV6({ ...poolDefinition, ...changes });
 const custom = (code: number, data = hex("01")) => ({ custom: [{ code, data }] });
@@ -39,6 +40,7 @@ describe("what is no pool", () => {
     expect(() => compile(changes)).toThrow(DhcpError);
     expect(() => compile(changes)).toThrow(why);
     expect(() => compile(changes)).toThrow(/^Pool default\/net-48: /);
+    expect(() => checkPoolV6({ ...poolDefinition, ...changes }), "the check alone says the same").toThrow(why);
   });
 
   it("an empty list is no option, and no option is empty", () => {
