@@ -22,7 +22,7 @@ interface Variable {
 }
 
 /** What the Deployment sets to a value; the pod's name is the cluster's to give. */
-export function shippedEnvironment(): Readonly<Record<string, string>> {
+function shippedEnvironment(): Readonly<Record<string, string>> {
   const [namespace = "", name = ""] = poolKey.split("/");
   const pool = { apiVersion: "", kind: "", metadata: { namespace, name }, spec: poolSpec };
   const plan = { pool, network, placement: { tolerations: [], nodeCount: 1 } };

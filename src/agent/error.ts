@@ -1,5 +1,5 @@
-// What the agent refuses: a target or a relay that cannot be read, a state file that cannot be used. Bad objects are findings, no
-// errors: they stop nobody else.
+// What the agent refuses: a target or a relay that cannot be read, a state file that cannot be used. Bad objects are
+// findings, no errors: they stop nobody else.
 import { CodedError } from "../net/coded-error.ts";
 
 export type AgentErrorCode = "bad-target" | "bad-relay" | "bad-state";

@@ -79,18 +79,15 @@ function describeIcmp({ ethernet, source, destination, payload }: IcmpFrame, at:
 }
 
 function icmpText(payload: Uint8Array): string {
-  switch (payload[0]) {
-    case 133:
-      return "ROUTER SOLICITATION";
-    case 134: {
-      const flags = payload[5]!;
-      return `ROUTER ADVERTISEMENT lifetime ${uint16(payload, 6)}${flags & 0x80 ? " M" : ""}${flags & 0x40 ? " O" : ""}`;
-    }
-    case 135:
-      return `NEIGHBOR SOLICITATION for ${addressFrom(payload, 8)}`;
-    default:
-      return `NEIGHBOR ADVERTISEMENT of ${addressFrom(payload, 8)}${payload[4]! & 0x40 ? " solicited" : ""}`;
+  const type = payload[0]!;
+  if (type === 133) return "ROUTER SOLICITATION";
+  if (type === 134) {
+    const flags = `${payload[5]! & 0x80 ? " M" : ""}${payload[5]! & 0x40 ? " O" : ""}`;
+    return `ROUTER ADVERTISEMENT lifetime ${uint16(payload, 6)}${flags}`;
   }
+  const target = addressFrom(payload, 8);
+  if (type === 135) return `NEIGHBOR SOLICITATION for ${target}`;
+  return `NEIGHBOR ADVERTISEMENT of ${target}${payload[4]! & 0x40 ? " solicited" : ""}`;
 }
 
 /** RFC 4861 section 4.6, RFC 8106 section 5. */

@@ -59,9 +59,9 @@ function frameV6(protocol: number, body: string, from = guest, to = servers): Ui
   for (let at = 0; at < whole.length; at += 2) sum += whole.readUInt16BE(at);
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
   bytes.writeUInt16BE(~sum & 0xffff, protocol === 17 ? 6 : 2);
-  const head = Buffer.from(ends.replaceAll(" ", "") + "60000000", "hex");
-  const ip = Buffer.from([0, bytes.length, protocol, 255]);
-  return Buffer.concat([head, ip, Buffer.from(from + to, "hex"), bytes]);
+  const start = Buffer.from(ends.replaceAll(" ", "") + "60000000", "hex");
+  const rest = Buffer.from([0, bytes.length, protocol, 255]);
+  return Buffer.concat([start, rest, Buffer.from(from + to, "hex"), bytes]);
 }
 
 const datagram = (payload: string, ports = "0222 0223") => {
