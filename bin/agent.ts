@@ -5,6 +5,7 @@ import { Registry } from "prom-client";
 
 import { runAgent } from "../src/agent/agent.ts";
 import { AgentError } from "../src/agent/error.ts";
+import { parseRelays } from "../src/agent/relays.ts";
 import { parseTarget } from "../src/agent/target.ts";
 import { UsageError } from "../src/cli/cluster-command.ts";
 import { clusterConfig, stopSignal } from "../src/cli/connection.ts";
@@ -40,6 +41,7 @@ export async function agent(options: AgentCommandOptions): Promise<void> {
           ...options.pool.map((text) => parseTarget("pool", text)),
         ],
         trusted: trustedNamespaces(systemNamespace, options.trustedNamespaces),
+        relays: parseRelays(options.relay),
         openWire,
         ...(options.netns !== undefined && { netns: options.netns }),
         ...(state !== "" && { state: { folder: state } }),

@@ -27,7 +27,7 @@ export async function trace(options: TraceOptions, output: Output): Promise<void
         AbortSignal.any([stopSignal("SIGHUP"), done.signal]),
         (frame, atMs) => {
           const message = describeFrame(frame, atMs);
-          if (message === undefined || left <= 0 || (mac !== undefined && message.mac !== mac)) return;
+          if (message === undefined || left <= 0 || (mac !== undefined && !message.macs.includes(mac))) return;
           output.line(message.line);
           if (file !== undefined) writeSync(file, pcapRecord(atMs, frame));
           left -= 1;

@@ -10,6 +10,7 @@ import type { StoredManagedPool } from "../cluster/resources.ts";
 import { trustedNamespaces } from "../cluster/trusted-namespaces.ts";
 import type { WireHandler } from "../dhcp/socket/interface.ts";
 import type { OpenWire, Wire } from "../dhcp/socket/wire.ts";
+import { DhcpV6Server } from "../dhcp/v6/server/server.ts";
 import { asError, untilAborted } from "../kube/abort.ts";
 import type { Informer } from "../kube/cache/informer.ts";
 import { type Clock, deadline, sleep } from "../kube/clock.ts";
@@ -26,6 +27,7 @@ import { followHolds, type FollowOptions, followPool, followPools } from "./info
 import { leasesPage } from "./leases-page.ts";
 import { AgentMetrics } from "./metrics.ts";
 import { NetworkAgent } from "./network-agent.ts";
+import type { Relays } from "./relays.ts";
 import { StateFile, type StateFileOptions } from "./state/state-file.ts";
 import type { AgentState } from "./state/state-text.ts";
 import { checkTargets, type Target } from "./target.ts";
@@ -44,6 +46,8 @@ export interface AgentOptions {
   readonly openWire: OpenWire;
   /** Path of the network namespace that the interfaces are in. Default: the process's. */
   readonly netns?: string;
+  /** Default: no relay is answered. */
+  readonly relays?: Relays;
   /** Undefined: nothing is kept. */
   readonly state?: Pick<StateFileOptions, "folder" | "disk">;
   readonly health?: { readonly host?: string; readonly port?: number };
@@ -78,6 +82,7 @@ class Agent {
   readonly #quarantines: QuarantineWriter;
   readonly #metrics: AgentMetrics | undefined;
   readonly #file: StateFile | undefined;
+  readonly #serverV6 = new DhcpV6Server();
   readonly #pools: readonly Informer<StoredManagedPool>[];
   /** Key: namespace/name of the network. */
   readonly #networks = new Map<ObjectKey, Followed>();
@@ -219,6 +224,9 @@ class Agent {
       interface: interfaceName,
       onlyPools,
       trusted,
+      acceptRelays: this.#options.relays?.onLinks ?? false,
+      serverV6: this.#serverV6,
+      takeV6: (effect) => this.#networks.get(effect.network)?.agent.take(effect),
       client,
       clock,
       random,
@@ -263,8 +271,13 @@ class Agent {
   }
 
   async #open(): Promise<Wire> {
-    const { openWire, netns } = this.#options;
-    return openWire({ handler: this.#handler(), ...(netns !== undefined && { netns }) });
+    const { openWire, netns, relays } = this.#options;
+    const address = relays?.address;
+    return openWire({
+      handler: this.#handler(),
+      ...(netns !== undefined && { netns }),
+      ...(address !== undefined && { relay: { address } }),
+    });
   }
 
   #handler(): WireHandler {

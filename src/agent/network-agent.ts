@@ -6,6 +6,8 @@ import { partsOfServerIdentity, serverIdentity, serverLeaseName } from "../api/v
 import type { Effect } from "../dhcp/server/outcome.ts";
 import type { ReceivedFrame } from "../dhcp/socket/interface.ts";
 import type { Wire } from "../dhcp/socket/wire.ts";
+import type { EffectV6 } from "../dhcp/v6/server/outcome.ts";
+import type { DhcpV6Server } from "../dhcp/v6/server/server.ts";
 import { asError } from "../kube/abort.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
@@ -38,6 +40,11 @@ export interface NetworkAgentOptions {
   readonly interface: string;
   readonly onlyPools: ReadonlySet<ObjectKey> | undefined;
   readonly trusted: ReadonlySet<string>;
+  readonly acceptRelays: boolean;
+  /** Of all networks of the agent. */
+  readonly serverV6: DhcpV6Server;
+  /** By way of a relay an effect may be of another network. */
+  readonly takeV6: (effect: EffectV6) => void;
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly random: () => number;
@@ -93,7 +100,9 @@ export class NetworkAgent {
       random,
       send: (frame) => this.#wire?.send(name, frame),
       isHolder: (pool) => this.isHolder(pool),
-      take: (effect) => this.#effects.take(effect),
+      server: options.serverV6,
+      acceptRelays: options.acceptRelays,
+      take: options.takeV6,
     });
     this.#checks = new BindingChecks({
       clock,
@@ -162,7 +171,7 @@ export class NetworkAgent {
     this.#followPools();
   }
 
-  take(effect: Effect): void {
+  take(effect: Effect | EffectV6): void {
     this.#effects.take(effect);
   }
 
@@ -209,8 +218,8 @@ export class NetworkAgent {
 
   /** The same again changes nothing. Frames of IPv6 are taken where a pool has it. */
   #setLink(): void {
-    const { name, interface: interfaceName } = this.#options;
-    const link = { network: name, interface: interfaceName };
+    const { name, interface: interfaceName, acceptRelays } = this.#options;
+    const link = { network: name, interface: interfaceName, acceptRelays };
     const { isServing, groups } = this.v6;
     this.#wire?.setLink(isServing ? { ...link, ipv6: true, groups } : link);
   }

@@ -81,14 +81,14 @@ export class ClientsLab {
   trace(
     host: string,
     ...more: readonly string[]
-  ): { readonly lines: () => string[]; readonly ended: Promise<unknown> } {
+  ): { readonly lines: () => string[]; readonly ended: Promise<unknown>; readonly end: () => Promise<void> } {
     const words = [`--net=${this.wire.netns(host)}`, "--", launcher, "dhcp", "trace", "--interface", "eth0", ...more];
     const child = spawn("nsenter", words, { stdio: ["ignore", "pipe", "inherit"] });
     this.#children.add(child);
     let printed = "";
     child.stdout.on("data", (text) => (printed += String(text)));
     const ended = new Promise((resolve) => child.once("close", resolve));
-    return { lines: () => printed.split("\n").filter((line) => line !== ""), ended };
+    return { lines: () => printed.split("\n").filter((line) => line !== ""), ended, end: () => end(child, "SIGINT") };
   }
 
   client(kind: ClientKind, host: string): Client {

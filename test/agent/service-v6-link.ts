@@ -16,7 +16,7 @@ import type { ManualClock } from "../../src/kube/testing/manual-clock.ts";
 import { type Mac, macFromBytes, macToBytes, parseMac } from "../../src/net/mac.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import { hex, toHex } from "../dhcp/packet.ts";
-import { ip6, ip6Bytes, ip6Hex, type OptionV6, unpackOptionsV6, unpackV6 } from "../dhcp/v6/packet.ts";
+import { ip6, ip6Bytes, ip6Hex, type OptionV6, unpackOptionsV6, unpackRelays, unpackV6 } from "../dhcp/v6/packet.ts";
 
 export { ip6 } from "../dhcp/v6/packet.ts";
 
@@ -45,7 +45,7 @@ export class ServiceV6Link {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
-  constructor(clock: ManualClock) {
+  constructor(clock: ManualClock, more: { readonly acceptRelays?: boolean } = {}) {
     this.service = new ServiceV6({
       name: "default/net-48",
       clock,
@@ -53,6 +53,7 @@ export class ServiceV6Link {
       send: (frame) => this.#lines.push(lineOf(frame)),
       isHolder: (name) => this.holds.has(name),
       take: (effect) => this.effects.push(effect),
+      ...more,
     });
     this.#running = this.service.run(this.#stop.signal);
   }
@@ -144,8 +145,13 @@ export function lineOf(bytes: Uint8Array): string {
     if (payload[0] === 136) return `NA ${way} is ${macFromBytes(payload.subarray(26, 32))}`;
     return `ICMPv6 ${payload[0]}`;
   }
-  const { type, options } = unpackV6(payload);
-  return [type === 2 ? "ADVERTISE" : "REPLY", ...options.flatMap(wordOf)].join(" ");
+  const { relays, inner } = unpackRelays(payload);
+  const { type, options } = unpackV6(inner);
+  const relay = relays.map((each) => {
+    const [through, peer] = [each.link, each.peer].map((address) => addressFrom(hex(address)));
+    return `relayed ${through} ${peer} by ${macFromBytes(frame.ethernet.destination)} port ${frame.destinationPort}:`;
+  });
+  return [...relay, type === 2 ? "ADVERTISE" : "REPLY", ...options.flatMap(wordOf)].join(" ");
 }
 
 function wordOf([code, data]: OptionV6): string[] {

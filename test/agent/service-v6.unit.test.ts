@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { ManualClock } from "../../src/kube/testing/manual-clock.ts";
 import { parseMac } from "../../src/net/mac.ts";
-import { clientId, message, na, oro } from "../dhcp/v6/packet.ts";
+import { clientId, message, na, oro, relayed } from "../dhcp/v6/packet.ts";
 import { ip6, serverId } from "./service-v6-link.ts";
 import { agentLinkLocal, agentMac, otherPool, pool, router, ServiceV6Link } from "./service-v6-link.ts";
 
@@ -234,6 +234,37 @@ describe("DHCPv6", () => {
     link.service.setPool(pool);
     link.ask(guest, solicit);
     expect(link.take()).toEqual(["ADVERTISE fd00:48::81"]);
+  });
+});
+
+describe("relays", () => {
+  const asked = relayed(message("SOLICIT", [clientId, na(1)]), { link: "fd00:48::1", peer: "fe80::ff:fe00:11" });
+
+  it("are refused, since guests could do the same", async () => {
+    link.service.setPool(pool);
+    link.bind("fd00:48::81", guest);
+    link.service.linked(agentMac);
+    await clock.advance(minuteMs);
+    link.take();
+    link.ask(stranger, asked);
+    expect(link.take()).toEqual([]);
+    expect([...link.service.network.tally().silences]).toEqual([["relay-not-allowed", 1]]);
+  });
+
+  it("are answered where they may, with what their client gets; a client is served beside them", async () => {
+    const open = new ServiceV6Link(clock, { acceptRelays: true });
+    open.service.setPool(pool);
+    open.bind("fd00:48::81", guest);
+    open.service.linked(agentMac);
+    await clock.advance(minuteMs);
+    open.take();
+    open.ask(stranger, asked);
+    open.ask(guest, message("SOLICIT", [clientId, na(1)]));
+    expect(open.take()).toEqual([
+      `relayed fd00:48::1 fe80::ff:fe00:11 by ${stranger} port 547: ADVERTISE fd00:48::81`,
+      "ADVERTISE fd00:48::81",
+    ]);
+    await open.end();
   });
 });
 

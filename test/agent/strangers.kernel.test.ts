@@ -9,6 +9,7 @@ import { run } from "../lab/command.ts";
 import { until } from "../lab/wait.ts";
 import { ClientsLab } from "./clients-lab.ts";
 import { addressOf, bind, expectKept, timeout, twoAgents } from "./clients-story.ts";
+import { ClientV6 } from "./clients-v6-lab.ts";
 import { serverAddress } from "./fixture.ts";
 
 let lab: ClientsLab;
@@ -97,4 +98,30 @@ test("dhcp trace shows and writes what passes", { timeout }, async () => {
     "dhcp.option.dhcp",
   ]);
   expect(read.trim().split("\n").map(Number)).toEqual([1, 2, 3, 5]);
+});
+
+test("dhcp trace shows and writes IPv6 too", { timeout }, async () => {
+  await lab.fixture.makePool();
+  await lab.fixture.changePool({ ipv6Config: { cidr: "fd00:48::/64", leaseTime: 600, dns: ["fd00:48::53"] } });
+  await lab.fixture.bind("fd00:48::80", await lab.mac("vm0"), "vm0");
+  const file = join(lab.folder, "trace6.pcap");
+  const trace = lab.trace("vm0", "--write", file);
+  await until(async () => readFileSync(file).length >= 24, { what: "the file" });
+  const a = lab.agent("a");
+  await a.says("answering at the server's address");
+  const client = new ClientV6(lab, "dhcpcd", "vm0");
+  await client.has("fd00:48::80");
+  const types = ["ROUTER SOLICITATION", "ROUTER ADVERTISEMENT", "SOLICIT", "ADVERTISE", "REQUEST", "REPLY"];
+  const shown = (type: string) => trace.lines().find((line) => new RegExp(` ${type}\\b`).test(line));
+  await until(async () => types.every((type) => shown(type) !== undefined), { what: "all of them" });
+  await client.end();
+  await trace.end();
+  expect(shown("ROUTER ADVERTISEMENT")).toContain("lifetime 0 M O, prefix=fd00:48::/64 L, DNS servers=fd00:48::53");
+  expect(shown("REPLY")).toContain("address=fd00:48::80 preferred 600 valid 600");
+  // As many frames as lines, and each as tshark reads it.
+  const fields = ["-T", "fields", "-e", "dhcpv6.msgtype", "-e", "icmpv6.type"];
+  const read = await run(["tshark", "-r", file, "-Y", "!_ws.malformed", ...fields]);
+  const rows = read.split("\n").filter((row) => row !== "");
+  expect(rows).toHaveLength(trace.lines().length);
+  expect(rows).toEqual(expect.arrayContaining(["1\t", "2\t", "3\t", "7\t", "\t133", "\t134"]));
 });

@@ -112,6 +112,16 @@ describe("a known client", () => {
     // 4.3.3
     ["DECLINE", { options: { 53: decline, 50: its, 54: ours } }, "silence: recorded"],
     ["DECLINE without a server identifier", { options: { 53: decline, 50: its } }, "silence: recorded"],
+    [
+      "DECLINE as systemd-networkd 252 sends it",
+      { ciaddr: "192.168.48.81", options: { 53: decline } },
+      "silence: recorded",
+    ],
+    [
+      "DECLINE of another's address in ciaddr",
+      { ciaddr: "192.168.48.82", options: { 53: decline } },
+      "silence: not-its-address",
+    ],
     ["DECLINE to another server", { options: { 53: decline, 50: its, 54: another } }, "silence: other-server"],
     ["DECLINE of another's address", { options: { 53: decline, 50: wrong, 54: ours } }, "silence: not-its-address"],
     ["DECLINE of nothing", { options: { 53: decline, 54: ours } }, "silence: not-its-address"],

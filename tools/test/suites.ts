@@ -34,6 +34,7 @@ const clientDebianPackages: readonly string[] = [
   "busybox-static",
   "dhcpcd-base",
   "isc-dhcp-client",
+  "isc-dhcp-relay",
   "systemd",
   "udhcpc",
 ];

@@ -1,6 +1,8 @@
-// Every DHCP frame that passes an interface, both directions, whoever sends it: for `holdfast dhcp trace`. A packet
-// socket of its own, with a filter in the kernel; it changes nothing on the interface.
+// Every frame of DHCP, DHCPv6 and IPv6 neighbour discovery that passes an interface, both directions, whoever sends it:
+// for `holdfast dhcp trace`. A packet socket of its own, with a filter in the kernel; it changes nothing on the
+// interface: groups of Ethernet that nobody there has joined are not heard.
 import { deviceOf, openQueries } from "../../dhcp/socket/device.ts";
+import { instructionBytes, traceFilter } from "../../dhcp/socket/filter.ts";
 import { allocate, libc, refused, SOCK_CLOEXEC, SOCK_NONBLOCK, WireError } from "../../dhcp/socket/libc.ts";
 import { batchMessages, ReceiveBatch } from "../../dhcp/socket/receive-batch.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
@@ -61,39 +63,15 @@ function openCapture(name: string): number {
   throw error;
 }
 
-/** Classic BPF: UDP over IPv4, from or to port 67 or 68, no later fragment. Code, jump if true, if false, constant. */
-const program = [
-  [0x28, 0, 0, 12], //         type of the packet
-  [0x15, 0, 12, 0x0800], //    IPv4
-  [0x30, 0, 0, 23],
-  [0x15, 0, 10, 17], //        UDP
-  [0x28, 0, 0, 20],
-  [0x45, 8, 0, 0x1fff], //     a later fragment
-  [0xb1, 0, 0, 14], //         X: bytes of the IPv4 header
-  [0x48, 0, 0, 14], //         source port
-  [0x15, 4, 0, 67],
-  [0x15, 3, 0, 68],
-  [0x48, 0, 0, 16], //         destination port
-  [0x15, 1, 0, 67],
-  [0x15, 0, 1, 68],
-  [0x06, 0, 0, 0x4_0000], //   all of it
-  [0x06, 0, 0, 0], //          nothing
-] as const;
-
 /** struct sock_fprog (count, pointer), and the program behind it. */
 function filter(): { readonly address: bigint; readonly length: number } {
   const headerBytes = 16;
-  const { address, bytes } = allocate(headerBytes + 8 * program.length);
+  const program = traceFilter();
+  const { address, bytes } = allocate(headerBytes + program.length);
   const view = new DataView(bytes.buffer, bytes.byteOffset);
-  view.setUint16(0, program.length, true);
+  bytes.set(program, headerBytes);
+  view.setUint16(0, program.length / instructionBytes, true);
   view.setBigUint64(8, address + BigInt(headerBytes), true);
-  for (const [index, [code, then, otherwise, k]] of program.entries()) {
-    const at = headerBytes + 8 * index;
-    view.setUint16(at, code, true);
-    view.setUint8(at + 2, then);
-    view.setUint8(at + 3, otherwise);
-    view.setUint32(at + 4, k, true);
-  }
   return { address, length: headerBytes };
 }
 

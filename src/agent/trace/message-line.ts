@@ -8,26 +8,20 @@ import { code } from "../../dhcp/options/codes.ts";
 import { decodeOption } from "../../dhcp/options/convert.ts";
 import type { OptionValue } from "../../dhcp/options/value.ts";
 import { V4Address } from "../../net/address.ts";
+import { frameHead, hex, type TracedMessage } from "./frame-head.ts";
+import { describeFrameV6 } from "./message-line-v6.ts";
 
-export interface TracedMessage {
-  /** The client's MAC, as six pairs; empty where it has none of Ethernet. */
-  readonly mac: string;
-  readonly line: string;
-}
-
-/** Undefined: the frame has no UDP datagram of DHCP's ports. */
+/** Undefined: the frame has no UDP datagram of DHCP's ports, and nothing of IPv6 that is shown. */
 export function describeFrame(frame: Uint8Array, atMs: number): TracedMessage | undefined {
   const decoded = decodeFrame(frame, { acceptPartialChecksum: true });
-  if (decoded.kind === "fault") return undefined;
+  if (decoded.kind === "fault") return describeFrameV6(frame, atMs);
   const { ethernet, sourceAddress, destinationAddress, sourcePort, destinationPort, payload } = decoded;
   if (![67, 68].includes(destinationPort) && ![67, 68].includes(sourcePort)) return undefined;
-  const time = new Date(atMs).toISOString().slice(11, 23);
-  const vlan = ethernet.vlan === undefined ? "" : ` vlan ${ethernet.vlan}`;
   const way = `${new V4Address(sourceAddress)}:${sourcePort} > ${new V4Address(destinationAddress)}:${destinationPort}`;
-  const head = `${time} ${hex(ethernet.source, ":")} > ${hex(ethernet.destination, ":")}${vlan} ${way}`;
+  const head = `${frameHead(ethernet, atMs)} ${way}`;
   const message = decodeMessage(payload);
-  if (message.kind === "fault") return { mac: "", line: `${head} malformed: ${message.message}` };
-  return { mac: hex(message.chaddr, ":"), line: `${head} ${describeMessage(message)}` };
+  if (message.kind === "fault") return { macs: [], line: `${head} malformed: ${message.message}` };
+  return { macs: [hex(message.chaddr, ":")], line: `${head} ${describeMessage(message)}` };
 }
 
 function describeMessage(message: Message): string {
@@ -81,8 +75,4 @@ function identifierText(identifier: Extract<OptionValue, { kind: "client-identif
   if (identifier.kind === "hardware") return hex(identifier.address, ":");
   if (identifier.kind === "node") return `iaid ${identifier.iaid.toString(16)} duid ${hex(identifier.duid)}`;
   return hex(identifier.bytes);
-}
-
-function hex(bytes: Uint8Array, separator = ""): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(separator);
 }

@@ -6,7 +6,7 @@
 // the pool names as its server's is answered for by the holder of its Lease. While the link is down nothing is sent.
 // Not promised: that anybody asks whether a new binding's address is in use; clients do (DAD), and decline.
 import type { ReceivedFrame } from "../../dhcp/socket/interface.ts";
-import { addressFrom, bytesOfAddress, isSame, keyOf } from "../../dhcp/v6/bytes.ts";
+import { addressFrom, bytesOfAddress, isMulticast, isSame, keyOf } from "../../dhcp/v6/bytes.ts";
 import { type DatagramFrame, decodeFrameV6, type IcmpFrame } from "../../dhcp/v6/frame/frame.ts";
 import { linkLocalOf } from "../../dhcp/v6/link-local.ts";
 import { multicast, multicastMac, solicitedNodeOf } from "../../dhcp/v6/multicast.ts";
@@ -37,6 +37,10 @@ export interface ServiceV6Options {
   readonly random: () => number;
   /** A whole frame without a tag. */
   readonly send: (frame: Uint8Array) => void;
+  /** Of all networks of the agent, since a relay names the link that its client is on. Default: one of its own. */
+  readonly server?: DhcpV6Server;
+  /** Relays may ask on this interface, and name any network. Default: no, since guests could do the same. */
+  readonly acceptRelays?: boolean;
   /** Whether this agent answers at the pool's server address. */
   readonly isHolder: (pool: string) => boolean;
   readonly take: (effect: EffectV6) => void;
@@ -52,7 +56,7 @@ interface Served {
 export class ServiceV6 {
   readonly network: NetworkV6;
   readonly #options: ServiceV6Options;
-  readonly #server = new DhcpV6Server();
+  readonly #server: DhcpV6Server;
   readonly #replies = new ReplyWriterV6();
   readonly #icmp = new IcmpWriter();
   /** Key: the pool, namespace/name. Those of `network` are made of them, while the link is up. */
@@ -65,6 +69,7 @@ export class ServiceV6 {
   constructor(options: ServiceV6Options) {
     this.#options = options;
     this.network = new NetworkV6(options.name);
+    this.#server = options.server ?? new DhcpV6Server();
     this.#server.setNetwork(this.network);
   }
 
@@ -206,17 +211,19 @@ export class ServiceV6 {
 
   #takeDatagram({ source, destination, destinationPort, ethernet, payload }: DatagramFrame): void {
     if (destinationPort !== portV6.server || !this.#isOurs(destination)) return;
-    const { clock, take, send } = this.#options;
+    const { clock, take, send, acceptRelays = false } = this.#options;
     const arrival = {
       network: this.network,
-      acceptRelays: false,
+      acceptRelays,
       sourceAddress: source,
       destinationAddress: destination,
       sourceMac: ethernet.source,
     };
     const outcome = this.#server.handle(payload, arrival, clock.wallMs());
     for (const effect of outcome.effects) take(effect);
-    const encoded = outcome.kind === "reply" ? this.#replies.frame(outcome, this.#mac!, undefined) : undefined;
+    if (outcome.kind === "silence") return;
+    const address = isMulticast(destination) ? linkLocalOf(this.#mac!) : destination;
+    const encoded = this.#replies.frame(outcome, this.#mac!, undefined, { mac: ethernet.source, address });
     if (encoded !== undefined) send(encoded.bytes.slice());
   }
 

@@ -13,6 +13,8 @@ export interface AgentCommandOptions extends DaemonOptions {
   /** Empty: nothing is kept. */
   readonly state: string;
   readonly handOverMs: number;
+  /** `links`, or an address. */
+  readonly relay: readonly string[];
   /** Path. */
   readonly netns?: string;
 }
@@ -39,6 +41,14 @@ export function agentCommand(output: Output, agent: RunAgent): Command {
       "/var/lib/holdfast-agent",
     )
     .option("--netns <path>", "the network namespace of the interfaces, like /run/netns/vms (default: its own)")
+    .addOption(
+      new Option(
+        "--relay <where>",
+        "answer DHCP relays too: links, on the interfaces that are served, where guests could do as a relay does; or an address of this host, by UDP at port 67; may be repeated",
+      )
+        .argParser(collected)
+        .default([], "none"),
+    )
     .systemNamespace("where Holds and Leases are")
     .duration("--hand-over-seconds", "when it is told to stop, how long it answers on for another to take over", 3, 60)
     .daemon(9466)

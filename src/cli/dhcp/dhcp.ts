@@ -19,10 +19,10 @@ export function dhcpCommand(output: Output, trace: TraceDhcp): Command {
   return new Command("dhcp").description("Managed DHCP on the wire.").addCommand(
     new ReadingCommand("trace")
       .description(
-        "Print the DHCP messages that pass an interface of this host, decoded, as they come: both directions, whoever sends them. Needs CAP_NET_RAW.",
+        "Print the messages of DHCP and DHCPv6, and of IPv6 routers and neighbours, that pass an interface of this host, decoded, as they come: both directions, whoever sends them. Needs CAP_NET_RAW.",
       )
       .option("--interface <name>", "the interface: a VM's port, a bridge, the agent's eth1")
-      .option("--mac <address>", "only messages of this client")
+      .option("--mac <address>", "only messages of this client; of routers and neighbours, from or to it")
       .option("--write <file>", "write the frames to this file too, for Wireshark (pcap)")
       .number("--count", "end after so many messages; 0: go on until Ctrl-C", 1_000_000_000, 0)
       .action(({ interface: name, ...options }: Omit<TraceOptions, "interface"> & { readonly interface?: string }) => {

@@ -13,11 +13,15 @@ export function recordRelease(question: Question): Outcome {
   return { ...silence("recorded"), effects: [{ kind: "released", atMs: nowMs, ...aboutClient(question) }] };
 }
 
-/** Only the client that the address is bound to can decline it: nobody puts the address of another into quarantine. */
+/**
+ * Only the client that the address is bound to can decline it: nobody puts the address of another into quarantine.
+ * systemd-networkd 252 names it in ciaddr, where RFC 2131 wants a zero, and no server.
+ */
 export function recordDecline(question: Question): Outcome {
   const { message, binding, pool, nowMs } = question;
   if (isForAnother(question)) return silence("other-server");
-  if (message.options.uint(code.requestedAddress, 4) !== binding.address) return silence("not-its-address");
+  const declined = message.options.uint(code.requestedAddress, 4) ?? message.ciaddr;
+  if (declined !== binding.address) return silence("not-its-address");
   const about = aboutClient(question);
   return {
     ...silence("recorded"),

@@ -41,6 +41,14 @@ describe("ReplyWriter", () => {
     expect(unpack(new ReplyWriter().datagram(reply).bytes).giaddr).toBe("192.168.48.254");
   });
 
+  it.each<readonly [string, Sent]>([
+    ["to the relay", { giaddr: "192.168.48.254", acceptRelays: true, options: { 53: "01" } }],
+    ["to the router before a client that renews", { ciaddr: "192.168.48.81", options: { 53: "03" } }],
+  ])("goes by way of who sent the message, where that need not be the client: %s", (_, sent) => {
+    const frame = new ReplyWriter().frame(replyTo(sent), server, undefined, hex("020000000077"))!;
+    expect(toHex(frame.bytes.subarray(0, 6))).toBe("020000000077");
+  });
+
   it("leaves nothing of one reply in the next", () => {
     const writer = new ReplyWriter();
     const long = replyTo({ options: { 53: "01", 57: "05dc", 61: "aa".repeat(250), 82: "0104aabbccdd" } });

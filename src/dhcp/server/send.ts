@@ -1,7 +1,7 @@
 // A reply as bytes: a datagram for a UDP socket, or a whole frame for a packet socket. One buffer serves all replies.
 import { encodeFrame, frameBufferBytes, payloadAt } from "../frame/frame.ts";
 import { type Encoded, encodeMessage } from "../message/encode.ts";
-import { port } from "./destination.ts";
+import { type Destination, port } from "./destination.ts";
 import type { Reply } from "./outcome.ts";
 
 const everybody = 0xffff_ffff;
@@ -21,14 +21,14 @@ export class ReplyWriter {
   }
 
   /**
-   * `source`: the interface's MAC. `vlan`: where frames are tagged. `relay`: the MAC that a relayed message came from;
-   * without it a relay gets a datagram.
+   * `source`: the interface's MAC. `vlan`: where frames are tagged. `sender`: the MAC that the message came from, where
+   * it may be of a relay or of a router before the client; without it a relay gets a datagram, by UDP.
    */
-  frame(reply: Reply, source: Uint8Array, vlan: number | undefined, relay?: Uint8Array): Encoded | undefined {
+  frame(reply: Reply, source: Uint8Array, vlan: number | undefined, sender?: Uint8Array): Encoded | undefined {
     const { destination } = reply;
-    if (destination.kind === "relay" && relay === undefined) return undefined;
+    const to = destination.kind === "broadcast" ? everybodyMac : (sender ?? macOf(destination));
+    if (to === undefined) return undefined;
     const { bytes, leftOut } = this.datagram(reply);
-    const to = destination.kind === "unicast" ? destination.mac : destination.kind === "relay" ? relay! : everybodyMac;
     const headers = {
       ethernet: vlan === undefined ? { destination: to, source } : { destination: to, source, vlan },
       sourceAddress: reply.source,
@@ -38,4 +38,8 @@ export class ReplyWriter {
     };
     return { bytes: encodeFrame(headers, bytes.length, this.#buffer), leftOut };
   }
+}
+
+function macOf(destination: Exclude<Destination, { readonly kind: "broadcast" }>): Uint8Array | undefined {
+  return destination.kind === "unicast" ? destination.mac : undefined;
 }

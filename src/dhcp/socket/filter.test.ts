@@ -1,7 +1,7 @@
 // The filter, run by an interpreter of its own: which frames the kernel would hand over.
 import { describe, expect, test } from "vitest";
 
-import { dhcpFilter } from "./filter.ts";
+import { dhcpFilter, traceFilter } from "./filter.ts";
 
 const kinds = { us: 0, broadcast: 1, multicast: 2, otherHost: 3, outgoing: 4 } as const;
 
@@ -89,4 +89,34 @@ describe.each([
 
 test("two tags are nobody's", () => {
   expect(run(dhcpFilter({ ipv6: true }), bytes(`${macs} ${tag} ${tag} ${dhcp}`), kinds.us)).toBe(0);
+});
+
+const traced: readonly (readonly [string, string, boolean])[] = [
+  ["DHCP to a server", dhcp, true],
+  ["DHCP to a client, behind IPv4 options", ipv4("11", "0043 0044 0008 0000", { options: 3 }), true],
+  ["of a relay to another port", ipv4("11", "0043 1000 0008 0000"), true],
+  ["the first fragment", ipv4("11", "0044 0043 0008 0000", { fragment: "2000" }), true],
+  ["another fragment", ipv4("11", "0044 0043 0008 0000", { fragment: "2010" }), false],
+  ["DNS", ipv4("11", "4444 0035 0008 0000"), false],
+  ["TCP to port 67", ipv4("06", "0044 0043 0008 0000"), false],
+  ["ARP", `0806 ${"00".repeat(28)}`, false],
+  ["DHCPv6 to a server", ipv6("11", "0222 0223 0008 0000"), true],
+  ["DHCPv6 to a client", ipv6("11", "0223 0222 0008 0000"), true],
+  ["DHCPv6 to another port", ipv6("11", "0223 1000 0008 0000"), true],
+  ["DNS over IPv6", ipv6("11", "4444 0035 0008 0000"), false],
+  ["an echo request", ipv6("3a", "8000 0000"), false],
+  ["a router solicitation", ipv6("3a", "8500 0000"), true],
+  ["a neighbour advertisement", ipv6("3a", "8800 0000"), true],
+  ["a redirect", ipv6("3a", "8900 0000"), false],
+  ["TCP over IPv6", ipv6("06", "0222 0223"), false],
+];
+
+describe.each([
+  ["without a tag", ""],
+  ["with a tag", tag],
+])("a trace, %s", (_, prefix) => {
+  test.each(traced)("%s", (_name, packet, isTaken) => {
+    const frame = bytes(`${macs} ${prefix} ${packet}`);
+    for (const kind of Object.values(kinds)) expect(run(traceFilter(), frame, kind) > 0).toBe(isTaken);
+  });
 });

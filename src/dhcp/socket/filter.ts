@@ -53,6 +53,59 @@ export function dhcpFilter({ ipv6 }: { readonly ipv6: boolean }): Uint8Array {
   ]);
 }
 
+/**
+ * For traces, both directions: UDP from or to 67 and 68, 546 and 547; ICMPv6 of routers and neighbours (133 to 136). No
+ * fragments but the first.
+ */
+export function traceFilter(): Uint8Array {
+  return assemble([
+    { code: loadHalf, k: 12 },
+    { code: jumpEqual, k: type.tag, yes: "tagged" },
+    ...tracedPacket("plain", 14),
+    { label: "tagged", code: loadHalf, k: 16 },
+    ...tracedPacket("tagged", 18),
+    { label: "take", code: give, k: wholeFrame },
+    { label: "drop", code: give, k: 0 },
+  ]);
+}
+
+function tracedPacket(name: string, at: number): Step[] {
+  const label = (part: string) => `${name} ${part}`;
+  return [
+    { code: jumpEqual, k: type.ipv6, yes: label("ipv6") },
+    { code: jumpEqual, k: type.ipv4, no: "drop" },
+    { code: loadHalf, k: at + 6 },
+    { code: jumpSet, k: 0x1fff, yes: "drop" },
+    { code: loadByte, k: at + 9 },
+    { code: jumpEqual, k: protocol.udp, no: "drop" },
+    { code: loadXHeaderLength, k: at },
+    ...eitherPort(loadHalfAtX, at, [67, 68]),
+    { label: label("ipv6"), code: loadByte, k: at + 6 },
+    { code: jumpEqual, k: protocol.udp, yes: label("udp6") },
+    { code: jumpEqual, k: protocol.icmpv6, no: "drop" },
+    { code: loadByte, k: at + 40 },
+    { code: jumpAtLeast, k: 137, yes: "drop" },
+    { code: jumpAtLeast, k: 133, yes: "take", no: "drop" },
+    ...withLabel(label("udp6"), eitherPort(loadHalf, at + 40, [546, 547])),
+  ];
+}
+
+/** Source port and destination port stand first in the datagram. */
+function eitherPort(load: number, at: number, [one, other]: readonly [number, number]): Step[] {
+  return [
+    { code: load, k: at },
+    { code: jumpEqual, k: one, yes: "take" },
+    { code: jumpEqual, k: other, yes: "take" },
+    { code: load, k: at + 2 },
+    { code: jumpEqual, k: one, yes: "take" },
+    { code: jumpEqual, k: other, yes: "take", no: "drop" },
+  ];
+}
+
+function withLabel(label: string, [first, ...rest]: readonly Step[]): Step[] {
+  return [{ ...first!, label }, ...rest];
+}
+
 /** The accumulator has the type of the packet, which begins at `at`. */
 function packet(name: string, at: number, ipv6: boolean): Step[] {
   const label = (part: string) => `${name} ${part}`;

@@ -106,8 +106,9 @@ export class Link {
     this.#sink.traced(network.name, "in", frame, payloadAt, reason);
     if (outcome.effects.length > 0) this.#sink.effects(outcome);
     if (outcome.kind === "silence") return;
-    const relay = acceptRelays ? decoded.ethernet.source : undefined;
-    const encoded = outlet.writer.frame(outcome, outlet.mac, outlet.vlan, relay);
+    // A client behind a relay renews by way of its router.
+    const sender = acceptRelays ? decoded.ethernet.source : undefined;
+    const encoded = outlet.writer.frame(outcome, outlet.mac, outlet.vlan, sender);
     if (encoded !== undefined) outlet.send(encoded.bytes);
   }
 

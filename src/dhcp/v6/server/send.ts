@@ -4,6 +4,12 @@ import { type EncodedV6, encodeMessageV6, relaysBytesMax } from "../message/enco
 import type { ReplyV6 } from "./outcome.ts";
 import { portV6 } from "./reply.ts";
 
+export interface RelayWay {
+  readonly mac: Uint8Array;
+  /** Ours: the source of the reply. */
+  readonly address: Uint8Array;
+}
+
 export class ReplyWriterV6 {
   readonly #buffer = new Uint8Array(frameBufferBytesV6 + relaysBytesMax);
 
@@ -12,15 +18,19 @@ export class ReplyWriterV6 {
     return encodeMessageV6(message, messageBytes, this.#buffer, datagramAt);
   }
 
-  /** `source`: the interface's MAC. `vlan`: where frames are tagged. Undefined without the client's MAC: use UDP. */
-  frame(reply: ReplyV6, source: Uint8Array, vlan: number | undefined): EncodedV6 | undefined {
+  /**
+   * `source`: the interface's MAC. `vlan`: where frames are tagged. `relay`: which MAC a relayed message came from, and
+   * which address it went to. Undefined without the MAC of a client or a relay: use UDP.
+   */
+  frame(reply: ReplyV6, source: Uint8Array, vlan: number | undefined, relay?: RelayWay): EncodedV6 | undefined {
     const { destination } = reply;
-    if (destination.kind === "relay" || destination.mac === undefined) return undefined;
+    const to = destination.kind === "relay" ? relay?.mac : destination.mac;
+    if (to === undefined) return undefined;
     const { bytes, leftOut } = this.datagram(reply);
-    const macs = { destination: destination.mac, source };
+    const macs = { destination: to, source };
     const headers = {
       ethernet: vlan === undefined ? macs : { ...macs, vlan },
-      source: reply.source,
+      source: destination.kind === "relay" ? relay!.address : reply.source,
       destination: destination.address,
     };
     const ports = { source: portV6.server, destination: destination.port };
