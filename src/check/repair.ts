@@ -158,10 +158,10 @@ async function free(snapshot: Snapshot, held: PoolHold, observedMs: number, opti
   const asking = { client, systemNamespace: snapshot.systemNamespace, judge: judgeOnce(snapshot), signal };
   const facts = await liveFacts(asking, held, { lastNode: "", doubles });
   const earlier = { version: held.hold.version, firstMs: observedMs };
-  const verdict = judge(held, facts, earlier, clock.monotonicMs(), limits);
-  if (verdict.verdict === "keep") return { isDone: true, words: `${held.hold.address} is kept: ${verdict.why}.` };
-  if (verdict.verdict === "suspect") {
-    const words = `${held.hold.address} is kept for another ${Math.ceil(verdict.afterMs / 1000)} s: ${verdict.why}.`;
+  const judged = judge(held, facts, earlier, clock.monotonicMs(), limits);
+  if (judged.outcome === "keep") return { isDone: true, words: `${held.hold.address} is kept: ${judged.why}.` };
+  if (judged.outcome === "suspect") {
+    const words = `${held.hold.address} is kept for another ${Math.ceil(judged.afterMs / 1000)} s: ${judged.why}.`;
     return { isDone: false, words };
   }
   const { domain, address, owner, version } = held.hold;
@@ -169,7 +169,7 @@ async function free(snapshot: Snapshot, held: PoolHold, observedMs: number, opti
   const { outcome } = await ledgerOf(held.namespace).release(request, { signal });
   if (outcome === "superseded")
     return { isDone: false, words: `${address} was renewed or taken by another meanwhile, and stays.` };
-  return { isDone: true, words: `${address} is free now: ${verdict.why}.` };
+  return { isDone: true, words: `${address} is free now: ${judged.why}.` };
 }
 
 async function deleteCooled(held: PoolHold, { client, signal }: RepairOptions): Promise<Done> {

@@ -62,8 +62,8 @@ interface Suspicion {
 type Suspected = Suspicion | string;
 
 export type LeakJudgement =
-  | { readonly verdict: "keep"; readonly why: string }
-  | ({ readonly verdict: "suspect" | "free" } & Suspicion);
+  | { readonly outcome: "keep"; readonly why: string }
+  | ({ readonly outcome: "suspect" | "free" } & Suspicion);
 
 /** The first time that this very hold was suspected, without a break since. */
 export interface Observation {
@@ -97,9 +97,9 @@ export function judge(
   limits: JudgeLimits = defaultLimits,
 ): LeakJudgement {
   const suspicion = suspect(held, facts, limits);
-  if (typeof suspicion === "string") return { verdict: "keep", why: suspicion };
+  if (typeof suspicion === "string") return { outcome: "keep", why: suspicion };
   const isOld = earlier?.version === held.hold.version && nowMs - earlier.firstMs >= suspicion.afterMs;
-  return { verdict: isOld ? "free" : "suspect", ...suspicion };
+  return { outcome: isOld ? "free" : "suspect", ...suspicion };
 }
 
 function suspect(held: PoolHold, facts: Facts, limits: JudgeLimits): Suspected {
