@@ -6,11 +6,12 @@ import type { Move } from "../claims/moves/move.ts";
 import { perform as performMove, type PerformOptions } from "../claims/moves/perform.ts";
 import type { ClaimsSnapshot } from "../claims/moves/snapshot.ts";
 import { heldBack } from "../cluster/mass-release-breaker.ts";
+import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import { ipPools, pods } from "../cluster/resources.ts";
 import { restsOf } from "../cluster/state.ts";
 import type { Ledger } from "../ipam/ledger.ts";
 import { describeOwner, type Owner, ownerKey } from "../ipam/owner.ts";
-import { type Clock, sleep } from "../kube/clock.ts";
+import { sleep } from "../kube/clock.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { silent } from "../log/log.ts";
@@ -24,11 +25,9 @@ import type { PoolHold } from "../pools/pool-hold.ts";
 import type { Finding, Repair } from "./finding.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-export interface RepairOptions {
-  readonly client: KubeClient;
+export interface RepairOptions extends Pick<ReconcilerOptions, "client" | "clock"> {
   /** Of the namespace of the objects; `node`: whose daemon's hold it is to be. */
   readonly ledgerOf: (namespace: string, node?: string) => Ledger;
-  readonly clock: Clock;
   readonly cooldownMs: number;
   /** whereabouts is active: then nothing is adopted, and entries are its own business. */
   readonly coexistence: boolean;
