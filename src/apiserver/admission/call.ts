@@ -19,7 +19,7 @@ export type CallWebhook = (call: WebhookCall) => Promise<JsonObject>;
 
 export async function callOverHttps(clock: Clock, call: WebhookCall): Promise<JsonObject> {
   using limit = deadline(clock, call.timeoutMs);
-  return exchange(call, limit.signal);
+  return await exchange(call, limit.signal); // awaited here, or the deadline would be over with this line
 }
 
 function exchange(call: WebhookCall, signal: AbortSignal): Promise<JsonObject> {
