@@ -28,16 +28,10 @@ export async function node(options: NodeOptions): Promise<void> {
   try {
     await runDaemon(
       {
+        ...options,
         client: connection.client,
         node: nodeName,
-        systemNamespace: options.systemNamespace,
-        socket: options.socket,
-        state: options.state,
         isolation: { isolated: options.namespaceIsolation, globalNamespaces: options.globalNamespaces },
-        trustedNamespaces: options.trustedNamespaces,
-        cooldownMs: options.cooldownMs,
-        sliceAuthorityMs: options.sliceAuthorityMs,
-        ...(options.restoreSettleMs !== undefined && { restoreSettleMs: options.restoreSettleMs }),
         health: { host: options.metricsHost, port: options.metricsPort },
         metrics,
         kubeMetrics,

@@ -24,11 +24,13 @@ process.exitCode = await run(
       installCrd: async (...given) => (await import("./claims.ts")).claims.installCrd(...given),
       releaseFinalizers: async (...given) => (await import("./claims.ts")).claims.releaseFinalizers(...given),
     },
+    cni: async (options) => (await import("./shims.ts")).shims(options),
     coexistence: {
       status: async (...given) => (await import("./coexistence.ts")).coexistence.status(...given),
       say: async (...given) => (await import("./coexistence.ts")).coexistence.say(...given),
     },
     controller: async (options) => (await import("./controller.ts")).controller(options),
+    dhcp: async (options, output) => (await import("./dhcp.ts")).trace(options, output),
     import: async (...given) => (await import("./transfer.ts")).takeOver(...given),
     leases: async (...given) => (await import("./look.ts")).leases(...given),
     migrate: {
@@ -38,12 +40,10 @@ process.exitCode = await run(
     },
     node: async (options) => (await import("./node.ts")).node(options),
     pools: async (options) => (await import("./look.ts")).pools(options),
-    shims: async (options) => (await import("./shims.ts")).shims(options),
     slices: {
       list: async (...given) => (await import("./slices.ts")).list(...given),
       release: async (...given) => (await import("./slices.ts")).release(...given),
     },
-    traceDhcp: async (options, output) => (await import("./dhcp.ts")).trace(options, output),
     up: async (options, output) => (await import("./up.ts")).up(options, output),
     who: async (options, asked) => (await import("./look.ts")).who(options, asked),
   },

@@ -10,14 +10,15 @@ import { networkAttachmentDefinitionCrd } from "../src/api/network-attachment-de
 import { type Api, openApi } from "../src/apiserver/api.ts";
 import { serve } from "../src/apiserver/serve/server.ts";
 import { DatabaseError } from "../src/apiserver/store/database.ts";
-import { installClaimDefinition } from "../src/claims/crd.ts";
+import { definitions, installClaimDefinition } from "../src/claims/crd.ts";
 import { UsageError } from "../src/cli/cluster-command.ts";
 import { stopSignal } from "../src/cli/connection.ts";
 import type { Output } from "../src/cli/program.ts";
 import type { UpOptions } from "../src/cli/up.ts";
+import { namespaces, networkAttachmentDefinitions } from "../src/cluster/resources.ts";
 import { asError } from "../src/kube/abort.ts";
 import type { KubeObject } from "../src/kube/meta.ts";
-import { defineResource, type Resource } from "../src/kube/resource.ts";
+import type { Resource } from "../src/kube/resource.ts";
 import { KubeClient } from "../src/kube/rest.ts";
 import { runLocal } from "./local.ts";
 
@@ -102,28 +103,6 @@ function open(path: string): Api {
   }
 }
 
-const namespaces = defineResource({
-  group: "",
-  version: "v1",
-  plural: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
-const crds = defineResource({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  plural: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
-const networks = defineResource({
-  group: "k8s.cni.cncf.io",
-  version: "v1",
-  plural: "network-attachment-definitions",
-  kind: "NetworkAttachmentDefinition",
-  namespaced: true,
-});
-
 const blue = {
   cniVersion: "1.0.0",
   name: "blue",
@@ -144,7 +123,7 @@ function applier(client: KubeClient) {
 async function makeKinds(client: KubeClient, api: Api): Promise<void> {
   const apply = applier(client);
   for (const crd of [networkAttachmentDefinitionCrd, ...[...kinds, ...managedDhcpKinds].map(definitionOf)]) {
-    await apply(crds, crd as unknown as KubeObject);
+    await apply(definitions, crd as unknown as KubeObject);
   }
   await installClaimDefinition({ client, dryRun: false, signal: new AbortController().signal });
   await apply(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: systemNamespace } });
@@ -155,7 +134,7 @@ async function makeExample(client: KubeClient, api: Api): Promise<void> {
   const apply = applier(client);
   await apply(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "example" } });
   await api.settled();
-  await apply(networks, {
+  await apply(networkAttachmentDefinitions, {
     apiVersion: "k8s.cni.cncf.io/v1",
     kind: "NetworkAttachmentDefinition",
     metadata: { name: "blue", namespace: "example" },

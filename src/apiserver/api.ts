@@ -54,7 +54,7 @@ export function openApi(options: ApiOptions): Api {
   const random = options.random ?? ((size: number) => randomBytes(size));
   const store = new Store(options.path, options.history);
   const registry = new Registry(store);
-  const admission = new Admission(store, options.callWebhook ?? callOverHttps, random);
+  const admission = new Admission(store, options.callWebhook ?? callOverHttps.bind(undefined, clock), random);
   const open = new Set<Stream>();
   const serving: Serving = { store, registry, clock, random, admission, open };
   const caretaker = new Caretaker(store, registry, clock);

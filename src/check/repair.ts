@@ -6,11 +6,12 @@ import type { Move } from "../claims/moves/move.ts";
 import { perform as performMove, type PerformOptions } from "../claims/moves/perform.ts";
 import type { ClaimsSnapshot } from "../claims/moves/snapshot.ts";
 import { heldBack } from "../cluster/mass-release-breaker.ts";
+import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import { ipPools, pods } from "../cluster/resources.ts";
 import { restsOf } from "../cluster/state.ts";
 import type { Ledger } from "../ipam/ledger.ts";
 import { describeOwner, type Owner, ownerKey } from "../ipam/owner.ts";
-import { type Clock, sleep } from "../kube/clock.ts";
+import { sleep } from "../kube/clock.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { silent } from "../log/log.ts";
@@ -24,11 +25,9 @@ import type { PoolHold } from "../pools/pool-hold.ts";
 import type { Finding, Repair } from "./finding.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-export interface RepairOptions {
-  readonly client: KubeClient;
+export interface RepairOptions extends Pick<ReconcilerOptions, "client" | "clock"> {
   /** Of the namespace of the objects; `node`: whose daemon's hold it is to be. */
   readonly ledgerOf: (namespace: string, node?: string) => Ledger;
-  readonly clock: Clock;
   readonly cooldownMs: number;
   /** whereabouts is active: then nothing is adopted, and entries are its own business. */
   readonly coexistence: boolean;
@@ -158,10 +157,10 @@ async function free(snapshot: Snapshot, held: PoolHold, observedMs: number, opti
   const asking = { client, systemNamespace: snapshot.systemNamespace, judge: judgeOnce(snapshot), signal };
   const facts = await liveFacts(asking, held, { lastNode: "", doubles });
   const earlier = { version: held.hold.version, firstMs: observedMs };
-  const verdict = judge(held, facts, earlier, clock.monotonicMs(), limits);
-  if (verdict.verdict === "keep") return { isDone: true, words: `${held.hold.address} is kept: ${verdict.why}.` };
-  if (verdict.verdict === "suspect") {
-    const words = `${held.hold.address} is kept for another ${Math.ceil(verdict.afterMs / 1000)} s: ${verdict.why}.`;
+  const judged = judge(held, facts, earlier, clock.monotonicMs(), limits);
+  if (judged.outcome === "keep") return { isDone: true, words: `${held.hold.address} is kept: ${judged.why}.` };
+  if (judged.outcome === "suspect") {
+    const words = `${held.hold.address} is kept for another ${Math.ceil(judged.afterMs / 1000)} s: ${judged.why}.`;
     return { isDone: false, words };
   }
   const { domain, address, owner, version } = held.hold;
@@ -169,7 +168,7 @@ async function free(snapshot: Snapshot, held: PoolHold, observedMs: number, opti
   const { outcome } = await ledgerOf(held.namespace).release(request, { signal });
   if (outcome === "superseded")
     return { isDone: false, words: `${address} was renewed or taken by another meanwhile, and stays.` };
-  return { isDone: true, words: `${address} is free now: ${verdict.why}.` };
+  return { isDone: true, words: `${address} is free now: ${judged.why}.` };
 }
 
 async function deleteCooled(held: PoolHold, { client, signal }: RepairOptions): Promise<Done> {

@@ -17,7 +17,7 @@ export interface ClaimDefinition extends KubeObject {
   spec: { group: string; versions: { name: string }[] };
 }
 
-const definitions = defineResource<ClaimDefinition>({
+export const definitions = defineResource<ClaimDefinition>({
   group: "apiextensions.k8s.io",
   version: "v1",
   kind: "CustomResourceDefinition",

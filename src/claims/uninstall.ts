@@ -4,20 +4,13 @@
 import { claimFinalizer } from "../api/claims/claim-marks.ts";
 import { describeObject } from "../api/metadata.ts";
 import { ipamClaims, leases, type StoredClaim } from "../cluster/resources.ts";
-import { type ClusterAccess, controllerLease } from "../cluster/state.ts";
-import { type Clock, sleep } from "../kube/clock.ts";
+import { type ConfirmedAccess, controllerLease } from "../cluster/state.ts";
+import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { hasFinalizer, removeFinalizer } from "../kube/finalizer.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { counted } from "../net/counted.ts";
 import { ClaimsError } from "./moves/move.ts";
-
-export interface FinalizerReleaseOptions extends ClusterAccess {
-  readonly clock: Clock;
-  readonly dryRun: boolean;
-  readonly isConfirmed: boolean;
-  readonly say: (line: string) => void;
-}
 
 /** A leader renews every 2 s. 1.5 times the lease's 15 s; clocks of different machines are not compared. */
 const observeMs = 23_000;
@@ -26,7 +19,7 @@ const lookEveryMs = 1000;
 const maxRounds = 5;
 
 /** How many were let go. */
-export async function releaseFinalizers(options: FinalizerReleaseOptions): Promise<number> {
+export async function releaseFinalizers(options: ConfirmedAccess): Promise<number> {
   const { client, dryRun, isConfirmed, say, signal } = options;
   // A cluster without the kind has no claims.
   const all = await client.listAll(ipamClaims, { signal });
@@ -60,7 +53,7 @@ function forecast(claims: readonly StoredClaim[]): string[] {
 }
 
 /** Looks at the Lease for longer than it lives: one that somebody renews meanwhile is led by. */
-async function assertNobodyLeads(options: FinalizerReleaseOptions): Promise<void> {
+async function assertNobodyLeads(options: ConfirmedAccess): Promise<void> {
   const { clock, signal, say, systemNamespace } = options;
   const first = await renewal(options);
   if (first === undefined) return;
@@ -83,7 +76,7 @@ async function assertNobodyLeads(options: FinalizerReleaseOptions): Promise<void
 }
 
 /** Undefined: nobody holds it. */
-async function renewal({ client, systemNamespace, signal }: FinalizerReleaseOptions) {
+async function renewal({ client, systemNamespace, signal }: ConfirmedAccess) {
   const lease = await client.lookUp(leases, { namespace: systemNamespace, name: controllerLease }, { signal });
   const { holderIdentity = "", renewTime = "" } = lease?.spec ?? {};
   return holderIdentity === "" ? undefined : `${holderIdentity} ${renewTime}`;

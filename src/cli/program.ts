@@ -1,25 +1,9 @@
 // The command tree of ./holdfast. A command is read when it is asked for: one needs a third of all modules.
 import { Command, CommanderError } from "commander";
 
-import type { ShimSource } from "../cni/shim/install/install.ts";
 import { asError } from "../kube/abort.ts";
 import { ListenError } from "../kube/process/listen.ts";
-import type { Adopt } from "./adopt.ts";
-import type { Check } from "./check.ts";
-import type { Claims } from "./claims.ts";
 import { UsageError } from "./cluster-command.ts";
-import type { Coexistence } from "./coexistence.ts";
-import type { RunController } from "./controller.ts";
-import type { RunAgent } from "./dhcp/agent.ts";
-import type { TraceDhcp } from "./dhcp/dhcp.ts";
-import type { Import } from "./import.ts";
-import type { ListLeases } from "./leases.ts";
-import type { Migrate } from "./migrate.ts";
-import type { RunNode } from "./node.ts";
-import type { ListPools } from "./pools.ts";
-import type { Slices } from "./slices.ts";
-import type { Up } from "./up.ts";
-import type { Who } from "./who.ts";
 
 const version = "0.1.0";
 
@@ -28,50 +12,39 @@ export interface Output {
   line(text: string): void;
 }
 
-/** What only an entry point can do, because it takes parts from everywhere. */
-export interface Wiring {
-  readonly adopt: Adopt;
-  readonly agent: RunAgent;
-  readonly check: Check;
-  readonly claims: Claims;
-  readonly coexistence: Coexistence;
-  readonly controller: RunController;
-  readonly import: Import;
-  readonly leases: ListLeases;
-  readonly migrate: Migrate;
-  readonly node: RunNode;
-  readonly pools: ListPools;
-  /** Builds the CNI plugin, or finds it built. */
-  readonly shims: ShimSource;
-  readonly slices: Slices;
-  readonly traceDhcp: TraceDhcp;
-  readonly up: Up;
-  readonly who: Who;
-}
-
-type Maker = (output: Output, wiring: Wiring) => Promise<Command>;
-
-const commands: Readonly<Record<string, Maker>> = {
-  adopt: async (output, { adopt }) => (await import("./adopt.ts")).adoptCommand(output, adopt),
-  agent: async (output, { agent }) => (await import("./dhcp/agent.ts")).agentCommand(output, agent),
-  check: async (output, { check }) => (await import("./check.ts")).checkCommand(output, check),
-  claims: async (output, { claims }) => (await import("./claims.ts")).claimsCommand(output, claims),
-  cni: async (output, { shims }) => (await import("./cni.ts")).cniCommand(output, shims),
-  coexistence: async (output, wiring) =>
-    (await import("./coexistence.ts")).coexistenceCommand(output, wiring.coexistence),
-  controller: async (output, wiring) => (await import("./controller.ts")).controllerCommand(output, wiring.controller),
-  dhcp: async (output, { traceDhcp }) => (await import("./dhcp/dhcp.ts")).dhcpCommand(output, traceDhcp),
-  explain: async (output) => (await import("./explain.ts")).explainCommand(output),
-  import: async (output, wiring) => (await import("./import.ts")).importCommand(output, wiring.import),
-  leases: async (output, { leases }) => (await import("./leases.ts")).leasesCommand(output, leases),
-  migrate: async (output, { migrate }) => (await import("./migrate.ts")).migrateCommand(output, migrate),
-  node: async (output, { node }) => (await import("./node.ts")).nodeCommand(output, node),
-  pools: async (output, { pools }) => (await import("./pools.ts")).poolsCommand(output, pools),
-  slices: async (output, { slices }) => (await import("./slices.ts")).slicesCommand(output, slices),
-  tour: async (output) => (await import("./tour.ts")).tourCommand(output),
-  up: async (output, { up }) => (await import("./up.ts")).upCommand(output, up),
-  who: async (output, { who }) => (await import("./who.ts")).whoCommand(output, who),
+/** What makes each command: of the output and, where there is one, its part of the wiring. */
+const commands = {
+  adopt: async () => (await import("./adopt.ts")).adoptCommand,
+  agent: async () => (await import("./dhcp/agent.ts")).agentCommand,
+  check: async () => (await import("./check.ts")).checkCommand,
+  claims: async () => (await import("./claims.ts")).claimsCommand,
+  cni: async () => (await import("./cni.ts")).cniCommand,
+  coexistence: async () => (await import("./coexistence.ts")).coexistenceCommand,
+  controller: async () => (await import("./controller.ts")).controllerCommand,
+  dhcp: async () => (await import("./dhcp/dhcp.ts")).dhcpCommand,
+  explain: async () => (await import("./explain.ts")).explainCommand,
+  import: async () => (await import("./import.ts")).importCommand,
+  leases: async () => (await import("./leases.ts")).leasesCommand,
+  migrate: async () => (await import("./migrate.ts")).migrateCommand,
+  node: async () => (await import("./node.ts")).nodeCommand,
+  pools: async () => (await import("./pools.ts")).poolsCommand,
+  slices: async () => (await import("./slices.ts")).slicesCommand,
+  tour: async () => (await import("./tour.ts")).tourCommand,
+  up: async () => (await import("./up.ts")).upCommand,
+  who: async () => (await import("./who.ts")).whoCommand,
 };
+
+type Name = keyof typeof commands;
+type Maker<N extends Name> = Awaited<ReturnType<(typeof commands)[N]>>;
+type Part<N extends Name> = Parameters<Maker<N>>[1];
+
+/** By command, what only an entry point can do, because it takes parts from everywhere. */
+export type Wiring = { readonly [N in Name as undefined extends Part<N> ? never : N]: Part<N> };
+
+async function made(name: Name, output: Output, wiring: Wiring): Promise<Command> {
+  const make = (await commands[name]()) as (output: Output, part: unknown) => Command;
+  return make(output, (wiring as Readonly<Record<string, unknown>>)[name]);
+}
 
 /** With the command of this name alone, and only its modules; with all commands where none has the name. */
 export async function program(output: Output, wiring: Wiring, name = ""): Promise<Command> {
@@ -82,8 +55,9 @@ export async function program(output: Output, wiring: Wiring, name = ""): Promis
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)");
   const isVersion = name === "-V" || name === "--version";
-  const makers = Object.hasOwn(commands, name) ? [commands[name]!] : isVersion ? [] : Object.values(commands);
-  for (const made of await Promise.all(makers.map((make) => make(output, wiring)))) top.addCommand(made);
+  const all = Object.keys(commands) as Name[];
+  const names = Object.hasOwn(commands, name) ? [name as Name] : isVersion ? [] : all;
+  for (const command of await Promise.all(names.map((each) => made(each, output, wiring)))) top.addCommand(command);
   return top;
 }
 

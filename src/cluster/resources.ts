@@ -10,7 +10,7 @@ import { type NodeSlicePool, nodeSlicePoolKind } from "../api/slices/node-slice-
 import { type ManagedPool, managedPoolKind } from "../api/vmnet/managed-pool.ts";
 import { type NetworkConfig, networkConfigKind } from "../api/vmnet/network-config.ts";
 import type { Lease } from "../kube/lease.ts";
-import type { KubeObject } from "../kube/meta.ts";
+import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import { defineResource, type Resource } from "../kube/resource.ts";
 
 interface Stored<T extends { spec: unknown; status?: unknown }> extends KubeObject {
@@ -38,6 +38,11 @@ export interface Pod extends KubeObject {
     reason?: string;
     conditions?: { type: string; status: string; reason?: string }[];
   };
+}
+
+/** Its containers have, all of them. */
+export function hasEnded({ status }: DeepReadonly<Pick<Pod, "status">>): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
 export interface Node extends KubeObject {

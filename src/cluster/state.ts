@@ -1,5 +1,6 @@
 // The one ConfigMap by which the leader tells every daemon: `holdfast-state` in the system namespace. Promised: a
 // missing or unreadable key reads as the safe side: coexistence on (slower, never a duplicate), and not paused.
+import type { Clock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { poolNamespaceKey, readWord } from "./coexistence-word.ts";
 import { type ConfigMap, configMaps } from "./resources.ts";
@@ -45,6 +46,14 @@ export interface ClusterAccess {
   readonly client: KubeClient;
   readonly systemNamespace: string;
   readonly signal: AbortSignal;
+}
+
+/** With what a command does what must be confirmed. */
+export interface ConfirmedAccess extends ClusterAccess {
+  readonly clock: Clock;
+  readonly dryRun: boolean;
+  readonly isConfirmed: boolean;
+  readonly say: (line: string) => void;
 }
 
 interface StateScope {

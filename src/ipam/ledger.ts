@@ -49,19 +49,17 @@ export interface HoldNote {
   readonly why?: string;
 }
 
-export interface TakeRequest {
-  readonly domain: Domain;
-  readonly address: Address;
-  readonly owner: Owner;
+/** Names at most one hold. */
+export type HoldKey = Pick<Hold, "domain" | "address">;
+
+/** `users`: of a new hold of a claim. One that is this owner's already keeps its own: `amend` changes them. */
+export interface TakeRequest extends Pick<Hold, "domain" | "address" | "owner" | "note" | "users"> {
   /** Take it although it is still cooling down: nothing else is left. */
   readonly early?: boolean;
   /** A hold that is this owner's already stays as it is, whichever of its sandboxes uses it. */
   readonly asIs?: boolean;
   /** It is in no pool, and so has no place in a pool's own record: its hold is all there is of it. */
   readonly loose?: boolean;
-  readonly note?: HoldNote;
-  /** Of a new hold of a claim. One that is this owner's already keeps its own: `amend` changes them. */
-  readonly users?: readonly HoldUser[];
 }
 
 export type TakeOutcome =
@@ -72,9 +70,7 @@ export type TakeOutcome =
   | { readonly outcome: "held"; readonly hold: Hold }
   | { readonly outcome: "cooling"; readonly untilMs: number; readonly lastOwner: OwnerKey };
 
-export interface ReleaseRequest {
-  readonly domain: Domain;
-  readonly address: Address;
+export interface ReleaseRequest extends HoldKey {
   /** Freed only where this owner has it. */
   readonly owner: OwnerKey;
   /** And, where given, only at this version: a late release of a sandbox that was replaced names an old one. */
@@ -94,20 +90,12 @@ export type ReleaseOutcome =
   /** The hold is another's, or a newer one of this owner's. It stays. */
   | { readonly outcome: "superseded"; readonly hold: Hold };
 
-/** Changes a hold without freeing it in between. */
-export interface AmendRequest {
-  readonly domain: Domain;
-  readonly address: Address;
-  /** Only where this owner has it, */
+/** Changes a hold without freeing it in between. `users`: all of them. `note`: in place of the one before. */
+export interface AmendRequest extends Pick<Hold, "domain" | "address" | "version" | "users" | "note"> {
+  /** Only where this owner has it, and only at this version. */
   readonly owner: OwnerKey;
-  /** and only at this version. */
-  readonly version: string;
   /** Passes it on. */
   readonly to?: Owner;
-  /** All of them. */
-  readonly users?: readonly HoldUser[];
-  /** In place of the one before. */
-  readonly note?: HoldNote;
 }
 
 export type AmendOutcome =

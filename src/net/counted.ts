@@ -7,5 +7,5 @@ export function counted(number: number | bigint, one: string, many = plural(one)
 
 function plural(noun: string): string {
   if (/[^aeiou]y$/.test(noun)) return `${noun.slice(0, -1)}ies`;
-  return /s$/.test(noun) ? `${noun}es` : `${noun}s`;
+  return noun.endsWith("s") ? `${noun}es` : `${noun}s`;
 }

@@ -16,6 +16,11 @@ export function parseMac(text: string): Mac {
   return withColons(lower.replaceAll(/[^0-9a-f]/g, ""));
 }
 
+/** Whether it is one in the canonical form already. */
+export function isMac(text: string): text is Mac {
+  return forms[0]!.test(text);
+}
+
 /** Undefined: it is none. */
 export function tryMac(text: string): Mac | undefined {
   return orNone(() => parseMac(text));

@@ -9,23 +9,20 @@ import { harvesterGroup } from "../api/vmnet/managed-pool.ts";
 import { vmNetworkLabelName } from "../api/vmnet/marks.ts";
 import { defaultRules, type FenceRules, nodeOfLease, trimLease } from "../cluster/fencing.ts";
 import { Presence } from "../cluster/node-presence.ts";
+import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import * as kinds from "../cluster/resources.ts";
 import { Informer } from "../kube/cache/informer.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey, picked } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { type HeldObject, type ListedHold, readHeld } from "../ledger/reservation/list-holds.ts";
 import { HoldsByPool } from "./hold-index.ts";
 import { poolRangeOf } from "./membership.ts";
 import { podIndexes, trimPod } from "./pod-trim.ts";
 import type { PoolHold } from "./pool-hold.ts";
 
-export interface PoolCachesOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly systemNamespace: string;
+export interface PoolCachesOptions extends Pick<ReconcilerOptions, "client" | "clock" | "systemNamespace"> {
   /** When a node counts as off. Default: the rules of src/cluster/fencing.ts. */
   readonly fencing?: FenceRules;
   /** By which nodes are silent. Default: `clock`. */

@@ -1,15 +1,11 @@
 // What the leader does again and again, each round from what is there, unless it is paused.
+import type { ReconcilerOptions } from "../cluster/reconciler-options.ts";
 import { fetchState, readState } from "../cluster/state.ts";
-import { type Clock, sleep } from "../kube/clock.ts";
-import type { KubeClient } from "../kube/rest.ts";
-import type { Log } from "../log/log.ts";
+import { sleep } from "../kube/clock.ts";
 import type { PoolCaches } from "./caches.ts";
 
-export interface Work {
+export interface Work extends Pick<ReconcilerOptions, "client" | "clock" | "log"> {
   readonly caches: PoolCaches;
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Handing out is paused: nothing is written. Asked before each write. Default: never. */
   readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
 }

@@ -1,6 +1,7 @@
 // The way there. `apply` may be killed at any point and called again: it goes on with what it recorded. What fails
 // half-way is taken back before anybody may write again.
 import { asError } from "../kube/abort.ts";
+import { deadline } from "../kube/clock.ts";
 import { detectUpstream } from "../ledger/coexistence/upstream.ts";
 import { counted } from "../net/counted.ts";
 import { TransferError } from "./error.ts";
@@ -98,7 +99,8 @@ async function carryOut(options: ApplyOptions, record: MigrationRecord, fence: F
 
 /** Lifts the fence where all of it could be taken back; else it stays. */
 async function goBack(options: MigrationOptions, record: MigrationRecord, fence: Fence): Promise<void> {
-  const signal = AbortSignal.timeout(backTimeoutMs);
+  using limit = deadline(options.clock, backTimeoutMs);
+  const { signal } = limit;
   try {
     await performPhases(options, phasesBack(record.plan), { signal, changed: "leave" });
     await options.store.save({ ...record, state: "rolled-back" }, signal);

@@ -36,12 +36,12 @@ export function claimStatus({ before, ips, pod, condition, nowMs }: StatusInput)
     ...rest,
     ips: [...ips],
     ...(pod !== undefined && pod !== "" && { ownerPod: { name: pod } }),
-    conditions: withCondition(conditions, { ...condition, status: isHeld ? "True" : "False" }, nowMs),
+    conditions: withAllocated(conditions, { ...condition, status: isHeld ? "True" : "False" }, nowMs),
   };
 }
 
 /** The time is that of the last change of `status`, by the API conventions; metav1.Time has whole seconds. */
-function withCondition(
+function withAllocated(
   conditions: readonly Condition[],
   { status, reason, message }: ClaimCondition & { readonly status: "True" | "False" },
   nowMs: number,

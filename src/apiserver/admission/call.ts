@@ -1,6 +1,7 @@
 // One call of one webhook over HTTPS, its certificate checked against the configuration's caBundle.
 import { request } from "node:https";
 
+import { type Clock, deadline } from "../../kube/clock.ts";
 import { type JsonObject, isObject } from "../json.ts";
 import type { AdmissionTarget } from "./webhook.ts";
 
@@ -16,8 +17,13 @@ interface WebhookCall extends AdmissionTarget {
 /** Rejects with a sentence that says what went wrong. Injected, so that a simulation needs no sockets. */
 export type CallWebhook = (call: WebhookCall) => Promise<JsonObject>;
 
-export const callOverHttps: CallWebhook = (call) =>
-  new Promise((resolve, reject) => {
+export async function callOverHttps(clock: Clock, call: WebhookCall): Promise<JsonObject> {
+  using limit = deadline(clock, call.timeoutMs);
+  return await exchange(call, limit.signal); // awaited here, or the deadline would be over with this line
+}
+
+function exchange(call: WebhookCall, signal: AbortSignal): Promise<JsonObject> {
+  return new Promise((resolve, reject) => {
     const fail = (message: string, cause?: unknown) => reject(new Error(message, { cause }));
     const outgoing = request(
       call.url,
@@ -32,7 +38,7 @@ export const callOverHttps: CallWebhook = (call) =>
         ...(call.serverName !== undefined && { servername: call.serverName }),
         ...(call.host !== undefined && { host: call.host, hostname: call.host, port: call.port }),
         agent: false,
-        signal: AbortSignal.timeout(call.timeoutMs),
+        signal,
       },
       (reply) => {
         const chunks: Buffer[] = [];
@@ -56,8 +62,9 @@ export const callOverHttps: CallWebhook = (call) =>
       },
     );
     outgoing.on("error", (cause) => {
-      const isTimeout = cause.name === "TimeoutError" || cause.name === "AbortError";
+      const isTimeout = cause.name === "AbortError";
       fail(isTimeout ? "context deadline exceeded" : cause.message, cause);
     });
     outgoing.end(call.body);
   });
+}

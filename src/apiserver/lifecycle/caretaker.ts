@@ -3,7 +3,7 @@
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { digList } from "../json.ts";
 import type { KubeObject, OwnerReference } from "../object.ts";
-import { type Condition, crdFinalizer, crdStorage, resourcesOf, withCondition } from "../registry/crd.ts";
+import { type Condition, crdFinalizer, crdStorage, resourcesOf, objectWithCondition } from "../registry/crd.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Resource } from "../registry/resource.ts";
 import { type DeleteOptions, foregroundFinalizer, orphanFinalizer, removeNow } from "../request/delete.ts";
@@ -238,7 +238,7 @@ const terminating: Condition = {
 };
 
 function report(transaction: Transaction, entry: Entry, conditions: readonly Condition[], nowMs: number): void {
-  const object = conditions.reduce((so, condition) => withCondition(so, condition, nowMs), entry.object);
+  const object = conditions.reduce((so, condition) => objectWithCondition(so, condition, nowMs), entry.object);
   if (object !== entry.object) transaction.put(entry, object);
 }
 

@@ -14,7 +14,7 @@ import {
 import type { KubeObject } from "../object.ts";
 import { validate } from "../schema/validate.ts";
 import { type FieldError, fieldError } from "../status.ts";
-import { conditionOf, withCondition } from "./crd.ts";
+import { conditionOf, objectWithCondition } from "./crd.ts";
 
 export function defaultCrd(crd: KubeObject): void {
   const names = digObject(crd, "spec", "names");
@@ -113,8 +113,8 @@ export function establish(crd: KubeObject, clash: string | undefined, nowMs: num
   const established = accepted
     ? { status: "True", reason: "InitialNamesAccepted", message: "the initial names have been accepted" }
     : { status: "False", reason: "NotAccepted", message: "not all names are accepted" };
-  const named = withCondition(crd, { type: "NamesAccepted", ...names }, nowMs);
-  crd["status"] = withCondition(named, { type: "Established", ...established }, nowMs)["status"];
+  const named = objectWithCondition(crd, { type: "NamesAccepted", ...names }, nowMs);
+  crd["status"] = objectWithCondition(named, { type: "Established", ...established }, nowMs)["status"];
 }
 
 /** Deep enough for every schema seen (Pod templates reach 14), shallow enough for the stack. */

@@ -20,7 +20,7 @@ export function conditionOf(object: KubeObject, type: string): JsonObject | unde
 export type Condition = Readonly<Record<"type" | "status", string>> & JsonObject;
 
 /** The object with the condition; the very same object if it has it already. The time is that of the last change. */
-export function withCondition(object: KubeObject, condition: Condition, nowMs: number): KubeObject {
+export function objectWithCondition(object: KubeObject, condition: Condition, nowMs: number): KubeObject {
   const known = conditionOf(object, condition.type);
   if (known !== undefined && equal({ ...known, ...condition }, known)) return object;
   const status = digObject(object, "status");

@@ -2,7 +2,7 @@
 import type { ApiResponse } from "../../kube/transport/transport.ts";
 import { type JsonObject, digObject, digString, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
-import { withCondition } from "../registry/crd.ts";
+import { objectWithCondition } from "../registry/crd.ts";
 import { StatusError, badRequest, conflict, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { checkDuplicates } from "./admit.ts";
@@ -180,7 +180,7 @@ async function bind(serving: Serving, context: Context, binding: JsonObject): Pr
     const annotations = { ...pod.metadata.annotations, ...given };
     const metadata = Object.keys(annotations).length === 0 ? pod.metadata : { ...pod.metadata, annotations };
     const bound = { ...pod, metadata, spec: { ...digObject(pod, "spec"), nodeName: node } };
-    return withCondition(bound, { type: "PodScheduled", status: "True" }, serving.clock.wallMs());
+    return objectWithCondition(bound, { type: "PodScheduled", status: "True" }, serving.clock.wallMs());
   };
   await update(serving, context, { transform });
   return done();

@@ -106,7 +106,7 @@ describe("a claim's hold", () => {
 
   it("is no leak, whatever became of pods of its name", () => {
     expect(judge(held(), factsOf({ pod: undefined }), { version: "o@1", firstMs: 0 }, 1e12)).toMatchObject({
-      verdict: "keep",
+      outcome: "keep",
     });
   });
 

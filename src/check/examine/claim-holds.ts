@@ -1,8 +1,7 @@
 // Holds of claims against the claims, pods and nodes that there are (docs/decisions/0014). Pure.
 // Nothing here is repaired from outside: only the leader frees what a claim has, and it looks more than once.
 import { continuesAnnotation } from "../../api/claims/claim-marks.ts";
-import { isPodOver } from "../../claims/leader/launchers.ts";
-import type { Pod } from "../../cluster/resources.ts";
+import { hasEnded, type Pod } from "../../cluster/resources.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import { type ClaimOwner, describeOwner, ownerKey } from "../../ipam/owner.ts";
 import { describeHeld, type PoolHold } from "../../pools/pool-hold.ts";
@@ -44,7 +43,7 @@ function gone(facts: ClaimFacts, { held, owner, users }: ClaimHeld, isContinued:
   }
   const alive = users.filter((user) => {
     const pod = podOfUser(facts, owner, user);
-    return pod !== undefined && !isPodOver(pod);
+    return pod !== undefined && !hasEnded(pod);
   });
   if (alive.length > 0) {
     const message = `${about}; it is still used by ${named(alive.map(({ name }) => `pod ${owner.namespace}/${name}`))}.`;

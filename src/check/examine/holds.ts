@@ -28,10 +28,10 @@ function leaksOf(snapshot: Snapshot, doubles: readonly (readonly PoolHold[])[]):
   const ofHold = new Map(doubles.flatMap((all) => all.map((held) => [heldKey(held), all] as const)));
   return snapshot.held.flatMap((held): Finding[] => {
     const facts = factsFrom(snapshot, nodes, held, { lastNode: "", doubles: ofHold.get(heldKey(held)) ?? [] });
-    const verdict = judge(held, facts, undefined, snapshot.nowMs, defaultLimits);
-    if (verdict.verdict === "keep") return [];
+    const judged = judge(held, facts, undefined, snapshot.nowMs, defaultLimits);
+    if (judged.outcome === "keep") return [];
     return found("leaked", "error", [describeHeld(held)], {
-      message: `${held.hold.address} is held for ${describeOwner(held.hold.owner)}, but ${verdict.why}.`,
+      message: `${held.hold.address} is held for ${describeOwner(held.hold.owner)}, but ${judged.why}.`,
       remedy: "The controller frees it after a second look; holdfast check --repair does so now, after looking twice.",
       repair: { kind: "free", held },
     });

@@ -2,8 +2,7 @@
 import { mirrorAnnotation } from "../../api/holds/pod-uid.ts";
 import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
 import { markedDomain } from "../../api/pools/pool-domain.ts";
-import { isPodOver } from "../../claims/leader/launchers.ts";
-import type { Pod } from "../../cluster/resources.ts";
+import { hasEnded, type Pod } from "../../cluster/resources.ts";
 import type { SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, type PodOwner } from "../../ipam/owner.ts";
@@ -58,7 +57,7 @@ function placeOf(namespace: string, { domain, address }: { domain: string; addre
 }
 
 function isAlive(pod: Pod): boolean {
-  return pod.metadata.deletionTimestamp === undefined && !isPodOver(pod);
+  return pod.metadata.deletionTimestamp === undefined && !hasEnded(pod);
 }
 
 /** A name without a namespace is one of the pod's own namespace. */

@@ -5,25 +5,21 @@ import { nodeLabel, nodeLabelName } from "../../api/holds/hold-marks.ts";
 import { leaseNodeAnnotation, nodeLeaseName } from "../../api/slices/node-lease.ts";
 import { noteOn, offAnnotation, offBy } from "../../cluster/fencing.ts";
 import { holds, ipPools, leases, reservations } from "../../cluster/resources.ts";
-import { type ClusterAccess, controllerLease } from "../../cluster/state.ts";
-import { type Clock, sleep } from "../../kube/clock.ts";
+import { type ConfirmedAccess, controllerLease } from "../../cluster/state.ts";
+import { sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { counted } from "../../net/counted.ts";
 import { assertReleasable, assertSilent, ReleaseError, releaseLines } from "./release.ts";
 import type { SliceView } from "./slice-view.ts";
 import { readSlices, type SlicesSnapshot } from "./snapshot.ts";
 
-export interface ReleaseOptions extends ClusterAccess {
-  readonly clock: Clock;
+/** `isConfirmed`: the operator has said that the node is off. */
+export interface ReleaseOptions extends ConfirmedAccess {
   readonly node: string;
   /** Who says so: stands on the node's Lease. */
   readonly by: string;
-  readonly dryRun: boolean;
-  /** The operator has said that the node is off. */
-  readonly isConfirmed: boolean;
   /** How long the node must stay silent under our eyes. A daemon renews its Lease once a minute. */
   readonly observeMs: number;
-  readonly say: (line: string) => void;
   /** Until the controller has removed the slices. */
   readonly wait: boolean;
   readonly timeoutMs: number;

@@ -17,11 +17,11 @@ import { unless } from "../../kube/unless.ts";
 import type { ClaimHold } from "../plan/facts.ts";
 import { type ClaimStep, confirmed, isFinal, type ClaimEvent } from "../plan/steps.ts";
 import type { ClaimsOptions } from "./leader.ts";
-import type { SharedState } from "./shared-state.ts";
+import type { StateClient } from "./state-client.ts";
 import { ClaimChangedError, takeShown, type TakeOptions } from "./take-shown-addresses.ts";
 
 export interface ActorOptions extends TakeOptions, Pick<ClaimsOptions, "log" | "events"> {
-  readonly state: SharedState;
+  readonly state: StateClient;
   readonly cooldownOf: (held: ClaimHold) => number;
   /** The plan from what the server says now. */
   readonly planAnew: (family: string, signal: AbortSignal) => Promise<readonly ClaimStep[]>;

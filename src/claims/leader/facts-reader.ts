@@ -4,14 +4,14 @@ import { claimNicAnnotation } from "../../api/claims/claim-marks.ts";
 import type { VmiSpec } from "../../api/claims/kubevirt.ts";
 import type { Standing } from "../../cluster/fencing.ts";
 import type { RecordedHold } from "../../cluster/recorded-hold.ts";
-import type { Pod, StoredClaim } from "../../cluster/resources.ts";
+import { hasEnded, type Pod, type StoredClaim } from "../../cluster/resources.ts";
 import type { Hold, HoldUser } from "../../ipam/ledger.ts";
 import { type DeepReadonly, parseKey } from "../../kube/meta.ts";
 import type { ClaimHold, FamilyFacts, LauncherPod } from "../plan/facts.ts";
 import type { ClaimCaches, Instance, Machine } from "./caches.ts";
 import { type ClaimHoldIndex, ownerUidOf } from "./claim-holds.ts";
 import type { FeatureGate } from "./feature-gate.ts";
-import { isPodOver, launcherPodOf } from "./launchers.ts";
+import { launcherPodOf } from "./launchers.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import type { ClaimNetworks } from "./networks.ts";
 import type { PendingCreates } from "./pending-creates.ts";
@@ -183,5 +183,5 @@ export function userStateOf({ uid }: HoldUser, pod: DeepReadonly<Pod> | undefine
   // An unreadable user stands here without a UID: nobody knows what became of it.
   if (uid === "") return "unknown";
   if (pod === undefined || pod.metadata.uid !== uid) return "gone";
-  return isPodOver(pod) ? "over" : "alive";
+  return hasEnded(pod) ? "over" : "alive";
 }

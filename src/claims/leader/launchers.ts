@@ -3,7 +3,7 @@ import { primaryClaimAnnotation } from "../../api/claims/claim-marks.ts";
 import { hashedInterfaceName, type NicElement, nicOf, type VmiSpec } from "../../api/claims/kubevirt.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import { readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
-import type { Pod } from "../../cluster/resources.ts";
+import { hasEnded, type Pod } from "../../cluster/resources.ts";
 import { CniError } from "../../cni/error.ts";
 import { type Selection, selectionsOf } from "../../cni/selection.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
@@ -19,10 +19,6 @@ export interface NicNames {
 
 const firstInterface = "eth0";
 
-export function isPodOver({ status }: DeepReadonly<Pod>): boolean {
-  return status?.phase === "Succeeded" || status?.phase === "Failed";
-}
-
 export function launcherPodOf(pod: DeepReadonly<Pod>, names: NicNames): LauncherPod {
   const { namespace = "", name = "", uid = "", annotations = {} } = pod.metadata;
   const { selections, problem } = readSelections({ namespace, name, annotations });
@@ -36,7 +32,7 @@ export function launcherPodOf(pod: DeepReadonly<Pod>, names: NicNames): Launcher
     name,
     node: pod.spec?.nodeName ?? "",
     vmiUid: launched?.uid ?? "",
-    isOver: isPodOver(pod),
+    isOver: hasEnded(pod),
     nics: launched === undefined ? nics : [...nics, firstNic(annotations, selections, names)],
     hasStatus: readNetworkStatus(statusAnnotation(annotations)) !== undefined,
     ...(problem !== undefined && { problem }),

@@ -34,7 +34,7 @@ import { massEndBreaker } from "./mass-end-breaker.ts";
 import { Tally } from "./metrics.ts";
 import { ClaimNetworks } from "./networks.ts";
 import { PendingCreates } from "./pending-creates.ts";
-import { SharedState } from "./shared-state.ts";
+import { StateClient } from "./state-client.ts";
 
 /** A family waits for the server and for nothing else: 16 at a time are what a small API server answers at once. */
 const concurrency = 16;
@@ -54,7 +54,7 @@ export class Term {
   readonly #options: ClaimsOptions;
   readonly #caches: ClaimCaches;
   readonly #gate: FeatureGate;
-  readonly #state: SharedState;
+  readonly #state: StateClient;
   readonly #networks: ClaimNetworks;
   readonly #gatherer: Gatherer;
   readonly #wakes: Wakes;
@@ -75,7 +75,7 @@ export class Term {
     this.#options = options;
     this.#caches = caches;
     this.#gate = gate;
-    this.#state = new SharedState(options);
+    this.#state = new StateClient(options);
     this.#networks = new ClaimNetworks(definitions, systemNamespace, options.trusted);
     this.#pending = new PendingCreates(clock, (key) => caches.claims.cache.get(key));
     const held = new ClaimHoldIndex(options);

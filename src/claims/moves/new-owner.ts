@@ -11,13 +11,13 @@ import {
 import { definitionKeyOf } from "../../api/claims/kubevirt.ts";
 import { launchedBy } from "../../api/claims/launcher-pod.ts";
 import { tryAddress } from "../../api/holds/address-name.ts";
-import type { Pod, StoredClaim } from "../../cluster/resources.ts";
+import { hasEnded, type Pod, type StoredClaim } from "../../cluster/resources.ts";
 import type { Hold, HoldUser } from "../../ipam/ledger.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import { type ObjectName, parseKey } from "../../kube/meta.ts";
 import type { ListedHold } from "../../ledger/reservation/list-holds.ts";
 import type { Address } from "../../net/address.ts";
-import { isPodOver, launcherPodOf } from "../leader/launchers.ts";
+import { launcherPodOf } from "../leader/launchers.ts";
 import { type Life, livesOf } from "../plan/owners.ts";
 import { describeClaim, type Move, nicOfClaim } from "./move.ts";
 import type { SnapshotIndex } from "./snapshot.ts";
@@ -60,7 +60,7 @@ export function usersOf({ snapshot: { pods } }: SnapshotIndex, target: NewOwner,
   const spec = vmi.spec ?? vm?.spec?.template?.spec ?? {};
   return [...pods.values()]
     .filter(
-      (pod) => pod.metadata.namespace === namespace && !isPodOver(pod) && launchedBy(pod.metadata)?.uid === instance,
+      (pod) => pod.metadata.namespace === namespace && !hasEnded(pod) && launchedBy(pod.metadata)?.uid === instance,
     )
     .map((pod) => launcherPodOf(pod, { specs: [spec], nics: [nic] }))
     .filter(({ nics }) => nics.some((each) => each.nic === nic))
@@ -71,7 +71,7 @@ export function usersOf({ snapshot: { pods } }: SnapshotIndex, target: NewOwner,
 export function livingUsers({ snapshot: { pods } }: SnapshotIndex, { owner: { namespace }, users = [] }: Hold): Pod[] {
   return users.flatMap(({ uid, name }) => {
     const pod = pods.get(`${namespace}/${name}`);
-    return pod === undefined || pod.metadata.uid !== uid || isPodOver(pod) ? [] : [pod];
+    return pod === undefined || pod.metadata.uid !== uid || hasEnded(pod) ? [] : [pod];
   });
 }
 

@@ -18,7 +18,7 @@ export function creatingSteps(family: Family): readonly ClaimStep[] {
   if (life === undefined || facts.isTerminating === true) return [];
   const nics = family.wanted.get(life) ?? [];
   const missing = firstOfEach(nics, ({ nic, network = "" }) => `${nic} ${network}`).filter(
-    (each) => each.verdict === "yes" && !isProvided(life, each, family),
+    (each) => each.outcome === "yes" && !isProvided(life, each, family),
   );
   const steps = missing.flatMap((each, index) => creationOf(life, each, missing.slice(0, index), family));
   return [...withinQuota(steps, life, family), ...problemSteps(life, nics, family)];

@@ -92,7 +92,7 @@ function isWanted(loose: LooseHold, family: Family): boolean {
   if (life.phase !== "alive") return hasInstance(life);
   const nics = (family.wanted.get(life) ?? []).filter((each) => each.nic === nic);
   if (nics.length === 0) return isStillInGuest(life, nic);
-  return nics.some(({ verdict, network = "" }) => verdict !== "no" && isOnNetwork(hold, network));
+  return nics.some(({ outcome, network = "" }) => outcome !== "no" && isOnNetwork(hold, network));
 }
 
 function heldSteps(view: ClaimView, family: Family): readonly ClaimStep[] {

@@ -5,6 +5,7 @@ import { hashedInterfaceName, macOf, type VmiSpec } from "../../api/claims/kubev
 import { readRequested, type Requested } from "../../api/claims/requested-addresses.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { OwnerReference } from "../../kube/meta.ts";
+import { isMac } from "../../net/mac.ts";
 import { isInUse, targetOf } from "./attachment.ts";
 import type { Family, ClaimView } from "./family.ts";
 import type { Life, WantedNic } from "./owners.ts";
@@ -72,13 +73,11 @@ export function referenceOf({ uid, kind }: Life, name: string): OwnerReference {
   return { apiVersion: "kubevirt.io/v1", kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
-const sixBytes = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/;
-
 /** The MAC as a label, for people (holds decide): of the VM's spec, the VMI's, its status. Empty: unknown, it stays. */
 function macMark({ vm, vmi }: Life, nic: string): Record<string, string> {
   const reported = vmi?.status?.interfaces?.find(({ name }) => name === nic)?.mac;
   const mac = specified(vm?.spec?.template?.spec, nic) ?? specified(vmi?.spec, nic) ?? reported?.toLowerCase();
-  return mac !== undefined && sixBytes.test(mac) ? { [marks.macLabelName]: mac.replaceAll(":", "-") } : {};
+  return mac !== undefined && isMac(mac) ? { [marks.macLabelName]: mac.replaceAll(":", "-") } : {};
 }
 
 function specified(spec: VmiSpec | undefined, nic: string): string | undefined {

@@ -74,7 +74,7 @@ export interface WantedNic {
   /** `spec.network` of its claim; undefined where the definition is not known. */
   readonly network: string | undefined;
   /** "no": nothing new, and an address that nothing else keeps may go. "wait": unknown, nothing is made or taken. */
-  readonly verdict: "yes" | "no" | "wait";
+  readonly outcome: "yes" | "no" | "wait";
   /** In a sentence, where the definition asks for what cannot be. */
   readonly problem: string;
 }
@@ -84,29 +84,29 @@ export function wantedOf(life: Life, facts: FamilyFacts): readonly WantedNic[] {
   const isIn = takesPart(life.vm, life.vmi, facts.gate.needsLabel);
   return present(life).map((network) => {
     const found = wantedNic(network, facts);
-    return { ...found, verdict: verdictOf(found.verdict, isIn, facts) };
+    return { ...found, outcome: outcomeOf(found.outcome, isIn, facts) };
   });
 }
 
-function verdictOf(byDefinition: WantedNic["verdict"], isIn: boolean, { gate }: FamilyFacts): WantedNic["verdict"] {
+function outcomeOf(byDefinition: WantedNic["outcome"], isIn: boolean, { gate }: FamilyFacts): WantedNic["outcome"] {
   if (gate.gate === "unknown") return "wait";
   return gate.gate === "off" || !isIn ? "no" : byDefinition;
 }
 
 function wantedNic(network: kubevirt.VmNetwork, facts: FamilyFacts): WantedNic {
   const { name: nic, multus } = network;
-  const unknown = { nic, network: undefined, verdict: "wait", problem: "" } as const;
+  const unknown = { nic, network: undefined, outcome: "wait", problem: "" } as const;
   if (multus === undefined) {
     return facts.primary === undefined ? unknown : { nic, ...judged(facts.primary) };
   }
-  if (multus.default === true) return { ...unknown, verdict: "no" };
+  if (multus.default === true) return { ...unknown, outcome: "no" };
   const definition = kubevirt.definitionKeyOf(network, facts.namespace)!;
   const found = facts.definitionOf(definition);
   return { definition, ...(typeof found === "string" ? unknown : { nic, ...judged(found) }) };
 }
 
-function judged({ network, isAllowed, problem }: Persistence): Pick<WantedNic, "network" | "verdict" | "problem"> {
-  return { network: network === "" ? undefined : network, verdict: isAllowed ? "yes" : "no", problem };
+function judged({ network, isAllowed, problem }: Persistence): Pick<WantedNic, "network" | "outcome" | "problem"> {
+  return { network: network === "" ? undefined : network, outcome: isAllowed ? "yes" : "no", problem };
 }
 
 /** The networks of template and VMI that are not absent there; those that are the same in both once. */

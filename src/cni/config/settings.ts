@@ -1,4 +1,5 @@
 // Everything of a configuration that is neither a range nor an address: names, modes, paths.
+import { isLegalName } from "../../api/name.ts";
 import { namesRange, type PoolNaming, poolNamings } from "../../api/pools/pool-name.ts";
 import { type JsonObject, textOf } from "../json.ts";
 import type { Findings } from "./findings.ts";
@@ -25,7 +26,6 @@ export interface Settings {
 
 /** A name of 253 characters, less "-" and the longest range (39 + 4): the room for the network in a pool's name. */
 const maxNetworkName = 253 - 1 - 43;
-const subdomain = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 const maxSleepSeconds = 10;
 /** A year: what rests longer is better excluded. */
 const maxCooldownSeconds = 365 * 24 * 3600;
@@ -47,7 +47,7 @@ export function parseSettings(ipam: JsonObject, ranges: readonly IpamRange[], fi
 
 function parseNetworkName(ipam: JsonObject, findings: Findings): string {
   const name = textOf(ipam["network_name"]);
-  if (name === "" || (name.length <= maxNetworkName && subdomain.test(name))) return name;
+  if (name === "" || (name.length <= maxNetworkName && isLegalName(name))) return name;
   const reason =
     "it becomes a part of object names, which the API server would refuse; " +
     `write lower-case letters, digits, "-" and ".", at most ${maxNetworkName} characters`;

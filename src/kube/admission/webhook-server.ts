@@ -4,7 +4,7 @@
 import { Counter, type Registry } from "prom-client";
 
 import { asError } from "../abort.ts";
-import { type Clock, sleep } from "../clock.ts";
+import { type Clock, deadline, sleep } from "../clock.ts";
 import { whoAmI } from "../config/who-am-i.ts";
 import type { Runnable } from "../process/stages.ts";
 import type { KubeClient } from "../rest.ts";
@@ -71,7 +71,8 @@ export class WebhookServer implements Runnable {
       }
       await sleep(clock, waitMs, signal);
     }
-    await this.#server?.close(AbortSignal.timeout(closeGraceMs));
+    using limit = deadline(clock, closeGraceMs);
+    await this.#server?.close(limit.signal);
   }
 
   async #look(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 // From a configuration to a client: the network, and the credential of the moment on every request.
-import { realClock } from "../clock.ts";
+import { unrefClock } from "../clock.ts";
 import { type ClientOptions, KubeClient } from "../rest.ts";
 import { type NetworkTransport, networkTransport } from "../transport/network.ts";
 import { type ApiRequest, type ApiResponse, NotSentError, type Transport } from "../transport/transport.ts";
@@ -35,7 +35,7 @@ export function connect(config: ClusterConfig, options: Omit<ClientOptions, "tra
     if (network === undefined || certInUse !== cert) {
       if (network !== undefined) retire(network);
       const { server, ca, serverName } = config;
-      network = networkTransport(server, { ca, serverName, cert, key }, options.clock ?? realClock);
+      network = networkTransport(server, { ca, serverName, cert, key }, options.clock ?? unrefClock);
       certInUse = cert;
     }
     return network.transport({ ...request, headers: { ...request.headers, ...headers } });

@@ -150,12 +150,12 @@ async function readCluster({ entry, folder }: Found<ClusterEntry>, name: string,
   return { server, ca, serverName: entry["tls-server-name"] };
 }
 
-type Place = Awaited<ReturnType<typeof readCluster>>;
+type UsedCluster = Awaited<ReturnType<typeof readCluster>>;
 
 /** In kubectl's order: a plugin only where no token is given, a token file before a token. */
 function userCredentials(
   user: Found<UserEntry>,
-  place: Place,
+  place: UsedCluster,
   read: ReadText,
   clock: Clock,
   run: RunPlugin | undefined,

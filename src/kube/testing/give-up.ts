@@ -2,11 +2,11 @@
 // open; then prints "alive": its event loop turns. The server never answers `/held`, and never reads `/unread`.
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { realClock } from "../clock.ts";
+import { unrefClock } from "../clock.ts";
 import { networkTransport } from "../transport/network.ts";
 
 const [server = ""] = process.argv.slice(2);
-await using network = networkTransport(server, { insecure: true }, realClock);
+await using network = networkTransport(server, { insecure: true }, unrefClock);
 const { transport } = network;
 const write = { method: "POST", path: "/", headers: {}, body: "x".repeat(1000) };
 for (let turns = 0; turns < 20; turns++) {

@@ -3,6 +3,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 
 import { asError } from "../abort.ts";
+import type { Clock } from "../clock.ts";
 import { notSent } from "./transport.ts";
 
 export interface TlsMaterial {
@@ -27,7 +28,7 @@ export type Dial = (
 const connectTimeoutMs = 10_000;
 const keepAliveMs = 30_000;
 
-export function dialer(origin: URL, tls: TlsMaterial): Dial {
+export function dialer(origin: URL, tls: TlsMaterial, clock: Clock): Dial {
   const host = origin.hostname.replace(/^\[(.*)\]$/, "$1");
   const isTls = origin.protocol === "https:";
   const port = origin.port === "" ? (isTls ? 443 : 80) : Number(origin.port);
@@ -43,7 +44,7 @@ export function dialer(origin: URL, tls: TlsMaterial): Dial {
         return;
       }
       const settle = () => {
-        clearTimeout(timer);
+        cancel();
         signal?.removeEventListener("abort", onAbort);
       };
       const fail = (error: Error) => {
@@ -52,9 +53,8 @@ export function dialer(origin: URL, tls: TlsMaterial): Dial {
         socket.destroy();
       };
       const onAbort = () => fail(asError(signal?.reason));
-      const timer = setTimeout(
-        () => fail(new Error(`no connection to ${host}, port ${port}, within ${connectTimeoutMs / 1000} s`)),
-        connectTimeoutMs,
+      const cancel = clock.after(connectTimeoutMs, () =>
+        fail(new Error(`no connection to ${host}, port ${port}, within ${connectTimeoutMs / 1000} s`)),
       );
       // For good: a socket may fail long after we have let go of it, and nobody else need listen.
       socket.on("error", fail);

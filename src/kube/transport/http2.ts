@@ -139,11 +139,11 @@ class Http2Connection {
   readonly #clock: Clock;
   readonly #settings: Http2Settings;
   readonly #onRoom: () => void;
-  readonly #watching: NodeJS.Timeout;
   /** Can take calls. Rejects with NotSentError if it never could. */
   readonly ready: Promise<void>;
   readonly closed: Promise<void>;
-  #idling: NodeJS.Timeout | undefined;
+  #stopIdling = () => {};
+  #stopWatching = () => {};
   #open = 0;
   #isRetired = false;
   /** When it last answered a call. */
@@ -172,25 +172,25 @@ class Http2Connection {
     this.closed = new Promise((resolve) => session.once("close", () => resolve()));
     session.once("connect", () => session.setLocalWindowSize(settings.connectionWindow));
     this.ready = new Promise((resolve, reject) => {
-      const slow = setTimeout(() => this.destroy(), handshakeMs);
+      const cancel = clock.after(handshakeMs, () => this.destroy());
       // Only then does it say how many streams it allows; those above it would be refused.
       session.once("remoteSettings", () => {
-        clearTimeout(slow);
+        cancel();
+        if (this.#open === 0) this.#rest();
         resolve();
       });
       session.once("close", () => {
-        clearTimeout(slow);
+        cancel();
         reject(new NotSentError("The connection was closed before it was ready."));
       });
     });
     this.ready.catch(() => {});
-    this.#watching = setInterval(() => this.#askForSign(), settings.silenceMs).unref();
+    this.#watch();
     session.once("close", () => {
       this.#isRetired = true;
-      clearInterval(this.#watching);
-      clearTimeout(this.#idling);
+      this.#stopWatching();
+      this.#stopIdling();
     });
-    this.#rest();
   }
 
   get isRetired(): boolean {
@@ -207,7 +207,7 @@ class Http2Connection {
   /** Counts a call that is sent next. */
   reserve(): this {
     if (this.#open++ === 0) this.#session.ref();
-    clearTimeout(this.#idling);
+    this.#stopIdling();
     return this;
   }
 
@@ -277,7 +277,15 @@ class Http2Connection {
   /** Without a call it keeps no process alive, and is not kept for ever. */
   #rest(): void {
     this.#session.unref();
-    this.#idling = setTimeout(() => this.retire(), this.#settings.idleMs).unref();
+    this.#stopIdling();
+    this.#stopIdling = this.#clock.after(this.#settings.idleMs, () => this.retire());
+  }
+
+  #watch(): void {
+    this.#stopWatching = this.#clock.after(this.#settings.silenceMs, () => {
+      this.#watch();
+      this.#askForSign();
+    });
   }
 
   /** A peer that vanished says nothing, and TCP takes minutes to notice; an answer to a ping says that it is there. */
@@ -286,11 +294,11 @@ class Http2Connection {
     const wasSilent = bytesRead === this.#seenBytes;
     this.#seenBytes = bytesRead;
     if (!wasSilent || this.#open === 0 || this.#session.destroyed) return;
-    const timer = setTimeout(() => this.destroy("the server gave no sign of life"), this.#settings.signMs).unref();
+    const cancel = this.#clock.after(this.#settings.signMs, () => this.destroy("the server gave no sign of life"));
     try {
-      this.#session.ping(() => clearTimeout(timer));
+      this.#session.ping(cancel);
     } catch {
-      clearTimeout(timer); // it is closing by itself
+      cancel(); // it is closing by itself
     }
   }
 }

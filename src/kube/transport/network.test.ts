@@ -15,7 +15,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 
 import { makeAuthority, makeServerCertificate } from "../admission/certificate.ts";
-import { realClock } from "../clock.ts";
+import { unrefClock } from "../clock.ts";
 import { networkTransport, type Patience } from "./network.ts";
 import { type ApiRequest, type ApiResponse, NotSentError } from "./transport.ts";
 
@@ -65,7 +65,7 @@ const answer: OnStream = (stream) => {
 };
 
 function network(port: number, patience?: Patience) {
-  const made = networkTransport(`https://127.0.0.1:${port}`, { insecure: true }, realClock, patience);
+  const made = networkTransport(`https://127.0.0.1:${port}`, { insecure: true }, unrefClock, patience);
   ends.push(async () => made[Symbol.asyncDispose]());
   return made;
 }
@@ -295,7 +295,7 @@ test("closed at any moment, every call ends, and nothing is thrown past its call
     const { transport, [Symbol.asyncDispose]: close } = networkTransport(
       `https://127.0.0.1:${port}`,
       { insecure: true },
-      realClock,
+      unrefClock,
       calm,
     );
     const calls = Array.from({ length: 30 }, (_, index) => {

@@ -33,6 +33,7 @@ const usualPatience: Patience = { idleMs: 75_000, silenceMs: 15_000, signMs: 15_
 /** HTTP/1.1: calls at once. HTTP/2 has 100 on each, and opens another one when they are all taken. */
 const callConnections = 16;
 
+/** `clock`: one that keeps no process alive (`unrefClock`), or an idle connection does. */
 export function networkTransport(
   server: string,
   tls: TlsMaterial,
@@ -41,7 +42,7 @@ export function networkTransport(
 ): NetworkTransport {
   const url = new URL(server);
   const prefix = url.pathname.replace(/\/+$/, "");
-  const dial = dialer(url, tls);
+  const dial = dialer(url, tls, clock);
   const calls = lineTo(url, dial, clock, { ...callWindows, ...patience, connections: callConnections });
   const watches = lineTo(url, dial, clock, { ...watchWindows, ...patience, connections: Infinity });
   return {

@@ -8,9 +8,10 @@ import { IntervalSet } from "../../net/interval-set.ts";
 import { type Interval, formatInterval, intervalOf, parseBlock } from "../../net/interval.ts";
 import { parsePrefix, type Prefix } from "../../net/prefix.ts";
 
-type Place = Pick<SlicedRange, "namespace" | "network" | "range">;
-
-export interface JournalGrant extends Place, Readonly<Pick<SliceGrant, "generation" | "serial" | "phase">> {
+export interface JournalGrant
+  extends
+    Pick<SlicedRange, "namespace" | "network" | "range">,
+    Readonly<Pick<SliceGrant, "generation" | "serial" | "phase">> {
   /** namespace/name of the slice's IPPool. */
   readonly key: string;
   /** `slice:NAMESPACE/NODESLICEPOOL` */

@@ -1,8 +1,8 @@
 // What a journal's lines say, as values, and their text: JSON, for a person to read when all else fails. Pure. A record
 // says how things are from now on, not what changes: read twice, or after a snapshot that has it, it says the same.
-import type { Domain, Hold, HoldNote } from "../../ipam/ledger.ts";
+import type { Domain, Hold, HoldKey, HoldNote } from "../../ipam/ledger.ts";
 import type { Owner, OwnerKey } from "../../ipam/owner.ts";
-import { type Address, parseAddress } from "../../net/address.ts";
+import { parseAddress } from "../../net/address.ts";
 import { orNone } from "../../net/or-none.ts";
 import { type JournalGrant, readJournalGrant, writeJournalGrant } from "./grant.ts";
 
@@ -19,25 +19,25 @@ export interface HeadRecord {
   readonly doubt: number;
 }
 
-interface Place {
-  readonly domain: Domain;
-  readonly address: Address;
-}
-
 export type JournalRecord =
   | HeadRecord
   | { readonly op: "hold"; readonly hold: Hold }
   /** Since when, by the wall clock, and how long it cools for all but its last owner. */
-  | (Place & { readonly op: "free"; readonly atMs: number; readonly cooldownMs: number; readonly lastOwner: OwnerKey })
+  | (HoldKey & {
+      readonly op: "free";
+      readonly atMs: number;
+      readonly cooldownMs: number;
+      readonly lastOwner: OwnerKey;
+    })
   /** The hold is the reservation ledger's. */
-  | (Place & { readonly op: "move" })
+  | (HoldKey & { readonly op: "move" })
   | { readonly op: "grant"; readonly grant: JournalGrant }
   | { readonly op: "drop"; readonly key: string }
   /** In a snapshot: the latest generation of the pool whose grant was dropped. */
   | { readonly op: "dropped"; readonly domain: Domain; readonly generation: number }
   | { readonly op: "renewed"; readonly wallMs: number };
 
-export function placeOf(record: JournalRecord): Place | undefined {
+export function placeOf(record: JournalRecord): HoldKey | undefined {
   if (record.op === "hold") return record.hold;
   return record.op === "free" || record.op === "move" ? record : undefined;
 }

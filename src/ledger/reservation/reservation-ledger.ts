@@ -20,7 +20,7 @@ import {
 import { hashLabel, ownerLabel } from "../../api/holds/owner-record.ts";
 import { describeDomain, LedgerError } from "../../ipam/ledger.ts";
 import type { AmendableLedger, AmendOutcome, AmendRequest, ReleaseOutcome, ReleaseRequest } from "../../ipam/ledger.ts";
-import type { Domain, FindOptions, Hold, LedgerOptions, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
+import type { Domain, FindOptions, Hold, HoldKey, LedgerOptions, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
 import { describeOwner, type OwnerKey, ownerKey, unused } from "../../ipam/owner.ts";
 import { Recent } from "../../kube/cache/recent.ts";
 import type { KubeClient } from "../../kube/rest.ts";
@@ -50,7 +50,6 @@ const triesMax = 8;
 /** A node has 250 pods as a rule, with up to 10 networks each, and about 1.5 KB per object: 6 MB at most. */
 const recentMax = 4096;
 
-type Place = Pick<Hold, "address" | "domain">;
 type Found = Met & { readonly hold: Hold; readonly object: HeldObject };
 
 export class ReservationLedger implements AmendableLedger {
@@ -235,7 +234,7 @@ export class ReservationLedger implements AmendableLedger {
   }
 
   /** Under the name that is written, or under whereabouts' own. */
-  async #meetAny(records: Records, { address }: Place, signal: Signal): Promise<Found | undefined> {
+  async #meetAny(records: Records, { address }: HoldKey, signal: Signal): Promise<Found | undefined> {
     const found = await this.#meet(records, address, records.nameOf(address), signal);
     const former = found === undefined ? records.formerNameOf(address) : undefined;
     const older = former === undefined ? undefined : await this.#meet(records, address, former, signal);
@@ -302,14 +301,14 @@ function asMet(records: Records, address: Address, object: HeldObject): Found {
   return { hold, cooling: coolingOf(object.metadata), leaving: isLeaving(object), object };
 }
 
-function beingDeleted({ address, domain }: Place, { kind, metadata }: HeldObject): LedgerError {
+function beingDeleted({ address, domain }: HoldKey, { kind, metadata }: HeldObject): LedgerError {
   const { namespace, name, finalizers = [] } = metadata;
   const what = `${kind} ${namespace}/${name}, which holds ${address} in ${describeDomain(domain)}, is being deleted`;
   const awaited = finalizers.join(", ") || "the API server";
   return new LedgerError("unavailable", `${what} and waits for ${awaited}. Remove the finalizer, or try again.`);
 }
 
-function contended({ address, domain }: Place): LedgerError {
+function contended({ address, domain }: HoldKey): LedgerError {
   const what = `${address} in ${describeDomain(domain)} changed hands ${triesMax} times in a row`;
   return new LedgerError("unavailable", `${what} between a read and a write. Try again.`);
 }

@@ -3,13 +3,12 @@
 // Never freed: holds of pods that the API server need not know (podman, no namespace, a static pod without a mirror),
 // holds with a keeper, holds that no pod owns.
 import { isOffServer, isPodOf, mayLackMirror, mirrorAnnotation } from "../../api/holds/pod-uid.ts";
-import { type Pod, pods } from "../../cluster/resources.ts";
+import { hasEnded, type Pod, pods } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey, type PodOwner } from "../../ipam/owner.ts";
 import { sleep } from "../../kube/clock.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
-import { hasEnded } from "../claims/fence/fence-facts.ts";
 import type { SliceAgentOptions } from "./agent.ts";
 
 export interface OrphansOptions extends Pick<

@@ -110,10 +110,10 @@ export class LeakCollector {
       const { owner } = held.hold;
       // A hold that was adopted does not say where its pod is, and once the pod is gone nothing does.
       if (pod !== undefined && owner.kind === "pod" && isOwners(pod, owner)) this.#observations.seenOn(held, pod.node);
-      const verdict = judge(held, facts, this.#observations.of(held), nowMs, this.#limits);
-      const isNew = this.#observations.record(held, verdict, nowMs);
-      if (isNew && verdict.verdict !== "keep") this.#options.onSuspect?.(held, verdict.reason);
-      if (verdict.verdict === "free") due.push({ held, doubles: around.doubles });
+      const judged = judge(held, facts, this.#observations.of(held), nowMs, this.#limits);
+      const isNew = this.#observations.record(held, judged, nowMs);
+      if (isNew && judged.outcome !== "keep") this.#options.onSuspect?.(held, judged.reason);
+      if (judged.outcome === "free") due.push({ held, doubles: around.doubles });
     }
     this.#observations.retain(existing);
     return this.#mayFree(holds) ? due : undefined;
@@ -137,15 +137,15 @@ export class LeakCollector {
     const asking = { client, systemNamespace, judge: presence.judge, signal };
     const facts = await liveFacts(asking, held, { lastNode: this.#observations.lastNode(held), doubles });
     const nowMs = clock.monotonicMs();
-    const verdict = judge(held, facts, this.#observations.of(held), nowMs, this.#limits);
+    const judged = judge(held, facts, this.#observations.of(held), nowMs, this.#limits);
     // Only a look that says `keep` is recorded here: a second observation comes from the next look.
-    if (verdict.verdict === "keep") this.#observations.record(held, verdict, nowMs);
-    if (verdict.verdict !== "free") return log.info("not freed: read anew, it is kept", { ...about, why: verdict.why });
+    if (judged.outcome === "keep") this.#observations.record(held, judged, nowMs);
+    if (judged.outcome !== "free") return log.info("not freed: read anew, it is kept", { ...about, why: judged.why });
     const { domain, address, owner, version } = held.hold;
     const request = { domain, address, owner: ownerKey(owner), version, cooldownMs };
     const { outcome } = await ledgerOf(held.namespace).release(request, { signal });
     if (outcome !== "released") return log.info("not freed: it changed meanwhile", { ...about, outcome });
-    log.info("freed a leaked address", { ...about, reason: verdict.reason, why: verdict.why });
-    onFreed?.(held, verdict.reason, verdict.why);
+    log.info("freed a leaked address", { ...about, reason: judged.reason, why: judged.why });
+    onFreed?.(held, judged.reason, judged.why);
   }
 }

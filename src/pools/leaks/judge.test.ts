@@ -120,7 +120,7 @@ const stories: readonly Story[] = [
 describe("a hold that its node's daemon vouches for, as the API server has forgotten its pod", () => {
   const vouched = { note: { vouched: "900 2026-01-01T00:00:00.000Z" } };
   const at = (ms: number, caches: World = {}, parts: HeldParts = vouched) =>
-    judge(heldOf(parts), factsOf(caches), longAgo, ms).verdict;
+    judge(heldOf(parts), factsOf(caches), longAgo, ms).outcome;
 
   it("is not freed before that has lasted without being said anew", () => {
     expect([at(899_999), at(900_000)]).toEqual(["suspect", "free"]);
@@ -149,27 +149,27 @@ describe("judge", () => {
     const first = judge(held, factsOf(caches), undefined, nowMs);
     const second = judge(held, factsOf(caches), longAgo, nowMs);
     if (expected === "keep") {
-      expect(first.verdict).toBe("keep");
-      expect(second.verdict).toBe("keep");
+      expect(first.outcome).toBe("keep");
+      expect(second.outcome).toBe("keep");
     } else {
-      expect(first).toMatchObject({ verdict: "suspect", reason: expected });
-      expect(second).toMatchObject({ verdict: "free", reason: expected });
+      expect(first).toMatchObject({ outcome: "suspect", reason: expected });
+      expect(second).toMatchObject({ outcome: "free", reason: expected });
     }
   });
 
   it("waits out the time between two observations, to the millisecond", () => {
-    const at = (ms: number) => judge(heldOf(), factsOf(), { version: "o@1", firstMs: 1000 }, 1000 + ms).verdict;
+    const at = (ms: number) => judge(heldOf(), factsOf(), { version: "o@1", firstMs: 1000 }, 1000 + ms).outcome;
     expect(at(defaultLimits.observeMs - 1)).toBe("suspect");
     expect(at(defaultLimits.observeMs)).toBe("free");
   });
 
   it("an observation of an older version counts for nothing: the sandbox was renewed since", () => {
-    expect(judge(heldOf({ version: "o@2" }), factsOf(), longAgo, nowMs).verdict).toBe("suspect");
+    expect(judge(heldOf({ version: "o@2" }), factsOf(), longAgo, nowMs).outcome).toBe("suspect");
   });
 
   it("a StatefulSet has its grace, a stranded pod has too", () => {
     const at = (parts: HeldParts, caches: World, ms: number) =>
-      judge(heldOf(parts), factsOf(caches), { version: "o@1", firstMs: 0 }, ms).verdict;
+      judge(heldOf(parts), factsOf(caches), { version: "o@1", firstMs: 0 }, ms).outcome;
     expect(at(kept, {}, defaultLimits.keeperGraceMs - 1)).toBe("suspect");
     expect(at({}, { pod: podOf(), nodes: { n1: "fenced" } }, defaultLimits.strandedGraceMs - 1)).toBe("suspect");
     expect(at({}, { pod: podOf({ isTerminating: true }), nodes: { n1: "fenced" } }, defaultLimits.observeMs)).toBe(
@@ -180,7 +180,7 @@ describe("judge", () => {
   it("keeps what is no pod's", () => {
     const held = heldOf();
     const owner = { kind: "claim", uid: "u", namespace: "shop", name: "db" } as const;
-    expect(judge({ ...held, hold: { ...held.hold, owner } }, factsOf(), longAgo, nowMs).verdict).toBe("keep");
+    expect(judge({ ...held, hold: { ...held.hold, owner } }, factsOf(), longAgo, nowMs).outcome).toBe("keep");
   });
 });
 
@@ -253,9 +253,9 @@ describe("no order of events frees what may be in use", () => {
           const mayRun = node === "unreachable" || (node === "ready" && !isOver);
           if (mayRun) deadSinceMs = undefined;
           else deadSinceMs ??= now;
-          const verdict = judge(held, facts, observations.of(held), now);
-          observations.record(held, verdict, now);
-          if (verdict.verdict === "free") {
+          const judged = judge(held, facts, observations.of(held), now);
+          observations.record(held, judged, now);
+          if (judged.outcome === "free") {
             expect(deadSinceMs).toBeDefined();
             expect(now - deadSinceMs!).toBeGreaterThanOrEqual(defaultLimits.observeMs);
           }
@@ -272,7 +272,7 @@ describe("no order of events frees what may be in use", () => {
         const held = heldOf();
         const facts = factsOf({ nodes: { n1: node } });
         observations.record(held, judge(held, facts, observations.of(held), 0), 0);
-        expect(judge(held, facts, observations.of(held), defaultLimits.observeMs).verdict).toBe("free");
+        expect(judge(held, facts, observations.of(held), defaultLimits.observeMs).outcome).toBe("free");
       }),
     );
   });

@@ -5,6 +5,7 @@
 // before, and guards the release by the hold's version (collector.ts).
 import { mayLackMirror } from "../../api/holds/pod-uid.ts";
 import type { Standing } from "../../cluster/fencing.ts";
+import { hasEnded } from "../../cluster/resources.ts";
 import type { HoldNote } from "../../ipam/ledger.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
 import { type PoolHold, isNameless } from "../pool-hold.ts";
@@ -62,8 +63,8 @@ interface Suspicion {
 type Suspected = Suspicion | string;
 
 export type LeakJudgement =
-  | { readonly verdict: "keep"; readonly why: string }
-  | ({ readonly verdict: "suspect" | "free" } & Suspicion);
+  | { readonly outcome: "keep"; readonly why: string }
+  | ({ readonly outcome: "suspect" | "free" } & Suspicion);
 
 /** The first time that this very hold was suspected, without a break since. */
 export interface Observation {
@@ -97,9 +98,9 @@ export function judge(
   limits: JudgeLimits = defaultLimits,
 ): LeakJudgement {
   const suspicion = suspect(held, facts, limits);
-  if (typeof suspicion === "string") return { verdict: "keep", why: suspicion };
+  if (typeof suspicion === "string") return { outcome: "keep", why: suspicion };
   const isOld = earlier?.version === held.hold.version && nowMs - earlier.firstMs >= suspicion.afterMs;
-  return { verdict: isOld ? "free" : "suspect", ...suspicion };
+  return { outcome: isOld ? "free" : "suspect", ...suspicion };
 }
 
 function suspect(held: PoolHold, facts: Facts, limits: JudgeLimits): Suspected {
@@ -144,10 +145,10 @@ function suspectPresent(held: PoolHold, pod: PodFacts, owner: PodOwner, facts: F
   if (state === "unreachable") return unreachable(node);
   if (state === "fenced") {
     // Nothing runs there any more. The pod object itself may outlive that for a while.
-    const afterMs = pod.isTerminating || hasEnded(pod) ? limits.observeMs : limits.strandedGraceMs;
+    const afterMs = pod.isTerminating || hasEnded({ status: pod }) ? limits.observeMs : limits.strandedGraceMs;
     return { reason: "node-gone", why: `node ${node} of pod ${podOf(owner)} is off`, afterMs };
   }
-  if (hasEnded(pod))
+  if (hasEnded({ status: pod }))
     return { reason: "pod-completed", why: `pod ${podOf(owner)} has ended (${pod.phase})`, afterMs: limits.observeMs };
   if (pod.isTerminating) return `pod ${podOf(owner)} is terminating, and may still use it`;
   if (!facts.isSuperseded) return `pod ${podOf(owner)} exists`;
@@ -155,8 +156,6 @@ function suspectPresent(held: PoolHold, pod: PodFacts, owner: PodOwner, facts: F
   // The status is written when a new sandbox has all interfaces; until then it shows what the one before had.
   return { reason: "superseded", why, afterMs: Math.max(limits.supersededMs, limits.observeMs) };
 }
-
-const hasEnded = ({ phase }: PodFacts) => phase === "Succeeded" || phase === "Failed";
 
 /** A sentence where the node keeps the address although the pod object is gone: its containers may run on. */
 function keptByNode(node: string, facts: Facts): string | undefined {
@@ -180,7 +179,7 @@ function suspectKept(keeper: string, held: PoolHold, owner: PodOwner, facts: Fac
   const ordinal = ordinalOf(name, owner.name);
   if (ordinal === undefined) return `pod ${podOf(owner)} has no ordinal of ${keeper}`;
   const { pod, statefulSet } = facts;
-  if (pod !== undefined && !hasEnded(pod)) return `pod ${podOf(owner)} exists`;
+  if (pod !== undefined && !hasEnded({ status: pod })) return `pod ${podOf(owner)} exists`;
   const { start = 0, replicas = 0, isTerminating = false } = statefulSet ?? {};
   if (isTerminating || (ordinal >= start && ordinal < start + replicas)) return `${keeper} keeps it`;
   const node = pod?.node || held.node || facts.lastNode;

@@ -27,9 +27,9 @@ export class Observations {
   }
 
   /** True where the suspicion is new. */
-  record(held: PoolHold, { verdict }: LeakJudgement, nowMs: number): boolean {
+  record(held: PoolHold, { outcome }: LeakJudgement, nowMs: number): boolean {
     const key = heldKey(held);
-    if (verdict === "keep") {
+    if (outcome === "keep") {
       this.#since.delete(key);
       return false;
     }

@@ -1,5 +1,5 @@
-import { counted } from "../../net/counted.ts";
 // A plan for people: what moves, what follows, what must be edited, what is left, what stands against it.
+import { counted } from "../../net/counted.ts";
 import type { Plan } from "./plan.ts";
 import { objectId } from "./survey.ts";
 

@@ -1,7 +1,7 @@
 // whereabouts' own leases, held as its leader election holds them: one for the cluster, one for every node slice.
 // Writers that honour them wait. Kept until released; after a crash they bind for an hour, or until the migration goes
 // on.
-import { type Clock, sleep } from "../../kube/clock.ts";
+import { type Clock, deadline, sleep } from "../../kube/clock.ts";
 import { LeaseLock } from "../../kube/lease.ts";
 import { TransferError } from "../error.ts";
 import type { FenceOptions } from "./fence-pause.ts";
@@ -53,7 +53,8 @@ export async function holdLeases(options: LeasesOptions): Promise<HeldLeases> {
       held.push(each);
     }
   } catch (error) {
-    await release(AbortSignal.timeout(callTimeoutMs));
+    using limit = deadline(clock, callTimeoutMs);
+    await release(limit.signal);
     throw error;
   }
   return { lost: lost.signal, leave, release };

@@ -4,7 +4,7 @@
 // lease rests, and a writer that heeds neither is noticed if it writes before the migration begins.
 import { holds, ipPools, reservations } from "../../cluster/resources.ts";
 import { fetchState, readState } from "../../cluster/state.ts";
-import { sleep } from "../../kube/clock.ts";
+import { deadline, sleep } from "../../kube/clock.ts";
 import { keyOf, type KubeObject } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { TransferError } from "../error.ts";
@@ -41,7 +41,8 @@ export async function quiesce(options: QuiesceOptions): Promise<Fence> {
   const quietMs = options.quietMs ?? defaultQuietMs;
   let leases: HeldLeases | undefined;
   const lift = async () => {
-    const ending = { ...options, signal: AbortSignal.timeout(liftTimeoutMs) };
+    using limit = deadline(options.clock, liftTimeoutMs);
+    const ending = { ...options, signal: limit.signal };
     await lowerPolicy(ending);
     await leases?.release(ending.signal);
     await unpause(ending);

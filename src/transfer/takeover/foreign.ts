@@ -1,6 +1,6 @@
 // Addresses that another system has given, whatever it is, as values: what is to be taken over.
-import { readNetworkStatus } from "../../api/network-status.ts";
-import type { Pod } from "../../cluster/resources.ts";
+import { readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
+import { hasEnded, type Pod } from "../../cluster/resources.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
 
@@ -23,14 +23,12 @@ export interface LiveAddress extends Pick<ForeignAllocation, "address" | "owner"
   readonly definition: string;
 }
 
-const statusAnnotation = "k8s.v1.cni.cncf.io/network-status";
-
 /** Pods that ended have no addresses; a status that cannot be read says none. */
 export function liveAddresses(pods: readonly Pod[]): LiveAddress[] {
   return pods.flatMap((pod) => {
     const { namespace = "", name = "", uid = "", annotations } = pod.metadata;
-    if (pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed") return [];
-    return (readNetworkStatus(annotations?.[statusAnnotation]) ?? []).flatMap(({ network, addresses, ...status }) => {
+    if (hasEnded(pod)) return [];
+    return (readNetworkStatus(statusAnnotation(annotations)) ?? []).flatMap(({ network, addresses, ...status }) => {
       const definition = network === "" || network.includes("/") ? network : `${namespace}/${network}`;
       const owner: PodOwner = { kind: "pod", uid, namespace, name, interface: status.interface };
       return addresses.map((address) => ({ address, owner, definition }));

@@ -1,7 +1,7 @@
 // What the fence asks the API server, each time anew: it is for an informer that stood still through an outage.
 import { coolingOf } from "../../../api/holds/hold-marks.ts";
 import { isPodOf } from "../../../api/holds/pod-uid.ts";
-import { ipamClaims, type Pod, pods } from "../../../cluster/resources.ts";
+import { hasEnded, ipamClaims, type Pod, pods } from "../../../cluster/resources.ts";
 import type { Attachment } from "../../../cni/attachments.ts";
 import type { Hold } from "../../../ipam/ledger.ts";
 import type { DeepReadonly } from "../../../kube/meta.ts";
@@ -42,10 +42,6 @@ export function serverFacts(client: KubeClient): FenceFacts {
 export function podState(pod: DeepReadonly<Pod>, uid: string): PodState {
   if (!isPodOf(pod.metadata, uid)) return "gone";
   return hasEnded(pod) ? "over" : "alive";
-}
-
-export function hasEnded({ status }: DeepReadonly<Pick<Pod, "status">>): boolean {
-  return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
 /** `over`: it has ended, or its object says so. */

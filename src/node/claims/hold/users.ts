@@ -1,10 +1,9 @@
 // Who is at an address of a claim: counted from the pods themselves, as the API server has them now. A dead node sends
 // no DEL, and the list on the hold is of all pods that ever came and have not been seen to end.
 import { launchedBy } from "../../../api/claims/launcher-pod.ts";
-import { pods } from "../../../cluster/resources.ts";
+import { hasEnded, pods } from "../../../cluster/resources.ts";
 import type { HoldUser } from "../../../ipam/ledger.ts";
 import type { KubeClient } from "../../../kube/rest.ts";
-import { hasEnded } from "../fence/fence-facts.ts";
 import type { ClaimUse } from "../resolve/claim-binding.ts";
 
 /** A user that lives, or may live. */

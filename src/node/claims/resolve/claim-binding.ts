@@ -8,6 +8,7 @@ import type { HoldUser } from "../../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../../ipam/owner.ts";
 import type { RefusalCode } from "../../../ipam/request.ts";
 import { type Address, parseAddress } from "../../../net/address.ts";
+import { isMac } from "../../../net/mac.ts";
 import { orNone } from "../../../net/or-none.ts";
 
 export interface ClaimUse {
@@ -47,11 +48,9 @@ export function useOf({ claim, user, vmiUid, siblings = [], nic, requested, mac 
     vmiUid,
     siblings,
     requested: [...new Set([...requested, ...commaList(claim.metadata.annotations?.[requestedAnnotation])])],
-    mac: mac !== undefined && sixBytes.test(mac) ? mac : undefined,
+    mac: mac !== undefined && isMac(mac) ? mac : undefined,
   };
 }
-
-const sixBytes = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/;
 
 /** The addresses of the status, without their lengths. Unreadable ones are passed over: the status is information. */
 export function statusAddresses({ status }: StoredClaim): Address[] {

@@ -2,12 +2,11 @@
 import { ObjectError as BadObject } from "../../../api/error.ts";
 import { readNetworkStatus, statusAnnotation } from "../../../api/network-status.ts";
 import { readPool } from "../../../cluster/pool-object.ts";
-import type { Pod } from "../../../cluster/resources.ts";
+import { hasEnded, type Pod } from "../../../cluster/resources.ts";
 import type { Hold } from "../../../ipam/ledger.ts";
 import { type DeepReadonly, parseKey } from "../../../kube/meta.ts";
 import type { JournalGrant } from "../../../ledger/journal/grant.ts";
 import { contains } from "../../../net/prefix.ts";
-import { hasEnded } from "../../claims/fence/fence-facts.ts";
 import { heldInDoubt, holdBack, judgeAbsence, judgeObject, nothing, type GrantDecision } from "./judge-grant.ts";
 import { leave, makeAgain, readSlicePool } from "./lost-slice.ts";
 import { holdsIn, readSliceObject, type SliceObject, type SliceParts } from "./slice-object.ts";

@@ -30,7 +30,7 @@ const unknown: Said = {
   sliced: [],
 };
 
-export class SharedState {
+export class StateClient {
   readonly #options: Pick<ClaimsOptions, "client" | "clock" | "log" | "systemNamespace">;
   #asked: { readonly ms: number; readonly answer: Promise<Said> } | undefined;
   /** As of the last answer; a ledger asks at every call. */
