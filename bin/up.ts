@@ -47,9 +47,9 @@ export async function up(options: UpOptions, output: Output): Promise<void> {
     output.line("The console is not built yet. Ctrl-C stops; what was written stays.");
     try {
       const onListen = () => output.line(`Waiting for CNI requests on ${socket}.`);
-      const onHealth = (port: number) =>
+      const onHealth = (at: number) =>
         output.line(
-          `DHCP on ${options.dhcp.join(", ")}; its leases and metrics: http://127.0.0.1:${port}/leases, /metrics.`,
+          `DHCP on ${options.dhcp.join(", ")}; its leases and metrics: http://127.0.0.1:${at}/leases, /metrics.`,
         );
       const { metricsPort } = options;
       await runLocal(

@@ -4,7 +4,10 @@
 /** Namespaces in which only administrators write: `--trusted-namespaces`. */
 export type Trusted = Pick<ReadonlySet<string>, "has">;
 
-export function trustedNamespaces(systemNamespace: string, named: readonly string[] = ["default"]): ReadonlySet<string> {
+export function trustedNamespaces(
+  systemNamespace: string,
+  named: readonly string[] = ["default"],
+): ReadonlySet<string> {
   return new Set([systemNamespace, ...named]);
 }
 

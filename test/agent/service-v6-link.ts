@@ -11,8 +11,8 @@ import {
 } from "../../src/dhcp/v6/frame/frame.ts";
 import { multicast, multicastMac, solicitedNodeOf } from "../../src/dhcp/v6/multicast.ts";
 import type { EffectV6 } from "../../src/dhcp/v6/server/outcome.ts";
-import { compilePoolV6 } from "../../src/dhcp/v6/server/pool.ts";
 import type { PoolDefinitionV6 } from "../../src/dhcp/v6/server/pool-definition.ts";
+import { compilePoolV6 } from "../../src/dhcp/v6/server/pool.ts";
 import type { ManualClock } from "../../src/kube/testing/manual-clock.ts";
 import { type Mac, macFromBytes, macToBytes, parseMac } from "../../src/net/mac.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";

@@ -1,5 +1,5 @@
-import { trustedNamespaces } from "../../src/cluster/trusted-namespaces.ts";
 // A controller in this process, without the lease: it leads at once, and can be killed between any two writes.
+import { trustedNamespaces } from "../../src/cluster/trusted-namespaces.ts";
 import { assembleController } from "../../src/controller/controller.ts";
 import { type Clock, realClock } from "../../src/kube/clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";

@@ -21,6 +21,9 @@ nodeStories(
   {
     timeoutMs: coldStartTimeoutMs,
     // The embedded API tells all of them.
-    parts: volume(["networks", "what whereabouts gave", "beside whereabouts", "quotas", "many at once"], undefined),
+    parts: volume(
+      ["networks", "what whereabouts gave", "beside whereabouts", "quotas", "many at once", "static addresses"],
+      undefined,
+    ),
   },
 );

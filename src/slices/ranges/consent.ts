@@ -1,5 +1,5 @@
-import { administers, type Trusted } from "../../cluster/trusted-namespaces.ts";
 // Who may cut ranges, and how many: none of another namespace, at a bounded cost (docs/node-slices.md). Pure.
+import { administers, type Trusted } from "../../cluster/trusted-namespaces.ts";
 import type { Definition } from "../../cni/config/definitions.ts";
 
 export interface CutRules {

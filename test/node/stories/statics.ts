@@ -63,8 +63,8 @@ export function staticStories(fixture: GetFixture): void {
 
   it("one pod's annotation takes nothing of another network, nor more than a few of its own", async () => {
     const daemonFixture = await fixture().daemon();
-    const victim = network("victim", { range: "10.3.4.0/24", network_name: "shared" });
-    const mine = network("mine", { range: "10.3.5.0/24", network_name: "shared" }, asks);
+    const victim = network("victim", { range: "10.3.4.0/24", network_name: "both" });
+    const mine = network("mine", { range: "10.3.5.0/24", network_name: "both" }, asks);
     const greedy = async (ips: readonly string[]) => {
       const name = fixture().fresh("greedy");
       const annotations = {
@@ -82,7 +82,7 @@ export function staticStories(fixture: GetFixture): void {
     expect(await greedy(all(4))).toMatchObject({ status: 1 });
     expect(await greedy(all(4).slice(0, 16))).toMatchObject({ status: 1, json: { code: 101 } });
     expect(await greedy(all(5))).toMatchObject({ status: 1 });
-    expect(await fixture().held("network:shared ")).toEqual([]);
+    expect(await fixture().held("network:both ")).toEqual([]);
     expect(await given(daemonFixture, { ...pod("innocent"), config: victim })).toEqual(["10.3.4.1/24"]);
   });
 
