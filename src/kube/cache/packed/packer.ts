@@ -1,9 +1,9 @@
-import { type Reader, readChars, readCount, readDouble, Writer } from "./bytes.ts";
 // Objects as short texts: what the values of one kind have in common is written once. A network config with ten NICs
-// takes 0.5 KB so, and 8 KB as objects. Promised: what comes out is what went in, down to the order of fields, for all
+// takes 0.6 KB so, 3.7 KB as an object. Promised: what comes out is what went in, down to the order of fields, for all
 // that JSON can say. Not promised: that a text can be read by another packer, or later: the tables are this one's.
 //
 // Each char is a byte: V8 keeps a text of such chars as its bytes, without pointers, and its collector looks after it.
+import { type Reader, readChars, readCount, readDouble, Writer } from "./bytes.ts";
 import { patternOf, readPattern } from "./patterns.ts";
 import { Tables } from "./tables.ts";
 import { tags } from "./tags.ts";
