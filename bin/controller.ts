@@ -17,10 +17,8 @@ import { defaultLimits } from "../src/pools/leaks/judge.ts";
 import { defaultCutLimits, trustedNamespaces } from "../src/slices/ranges/consent.ts";
 import { ownImage } from "../src/vmnet/agents/own-image.ts";
 import { namedRanges } from "../src/vmnet/rules/cluster-ranges.ts";
-import { boundHeapGrowth } from "./heap-growth.ts";
 
 export async function controller(options: ControllerOptions): Promise<void> {
-  boundHeapGrowth();
   const { systemNamespace, cooldownMs, observeMs, allowMassRelease, logLevel, logFormat } = options;
   const write = (line: string) => void process.stderr.write(`${line}\n`);
   const log = makeLog({ write, level: logLevel, format: logFormat, now: Date.now });
