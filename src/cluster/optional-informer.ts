@@ -3,6 +3,7 @@
 // server does not say, as not known. Not promised: notice of a kind that goes: its objects go first, told as deleted.
 import { asError } from "../kube/abort.ts";
 import { Informer, type InformerHandler } from "../kube/cache/informer.ts";
+import type { PackingOptions } from "../kube/cache/packed/shelf.ts";
 import type { Cache, Indexes } from "../kube/cache/store.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError, retryAfterOf } from "../kube/errors.ts";
@@ -17,6 +18,7 @@ export interface OptionalInformerOptions<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly indexes?: Indexes<T>;
   readonly transform?: (object: T) => T;
+  readonly packed?: PackingOptions;
   readonly onError: (error: Error) => void;
   /**
    * Nobody may list it before it is wanted here: everybody may ask whether there is such a kind, and is not refused.

@@ -5,7 +5,7 @@
 import { asError, orAborted } from "../abort.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../meta.ts";
 import type { Resource } from "../resource.ts";
-import { deepFreeze } from "./freeze.ts";
+import type { Kept, PackingOptions } from "./packed/shelf.ts";
 import { Reflector, type ReflectorOptions, type ReflectorSink } from "./reflector.ts";
 import { type Cache, type Indexes, Store } from "./store.ts";
 
@@ -22,6 +22,11 @@ export interface InformerOptions<T extends KubeObject> extends ReflectorOptions<
   readonly indexes?: Indexes<T>;
   /** Changes objects before they are frozen and cached: to drop what nobody reads. */
   readonly transform?: (object: T) => T;
+  /**
+   * Keeps objects packed: for kinds of which there are very many. They must be what JSON can say. `get` and `byIndex`
+   * give the same object for as long as anybody has it; `list`, and the handlers, may give one of their own.
+   */
+  readonly packed?: PackingOptions;
 }
 
 export class Informer<T extends KubeObject> {
@@ -37,7 +42,7 @@ export class Informer<T extends KubeObject> {
   constructor(options: InformerOptions<T>) {
     this.resource = options.resource;
     this.#options = options;
-    this.#store = new Store(options.indexes ?? {}, (error) => this.#report(asError(error)));
+    this.#store = new Store(options.indexes ?? {}, (error) => this.#report(asError(error)), options.packed);
   }
 
   get cache(): Cache<T> {
@@ -78,15 +83,16 @@ export class Informer<T extends KubeObject> {
   }
 
   #sink(): ReflectorSink<T> {
-    /** The list under way: key -> object; the cached one where nothing has changed: a new list costs no memory. */
-    let listed = new Map<ObjectKey, T | DeepReadonly<T>>();
+    /** The list under way: key -> as it is kept; what did not change is what is cached: a new list costs no memory. */
+    let listed = new Map<ObjectKey, Kept<T>>();
     return {
       relist: () => void (listed = new Map()),
       listed: (object) => {
         const key = keyOf(object);
-        const cached = this.#store.get(key);
-        // Frozen here, and not in one go with the others when the last has come: between two pages there is time.
-        listed.set(key, cached !== undefined && isSame(cached, object) ? cached : deepFreeze(this.#trim(object)));
+        const cached = this.#store.look(key);
+        // Packed or frozen here, not in one go with the others when the last has come: between two pages there is time.
+        const isKnown = cached !== undefined && isSame(cached, object);
+        listed.set(key, isKnown ? this.#store.kept(key)! : this.#store.keep(this.#trim(object)));
       },
       replaced: () => {
         const objects = listed;
@@ -95,27 +101,29 @@ export class Informer<T extends KubeObject> {
       },
       changed: (type, object) => {
         if (type === "DELETED") this.#remove(keyOf(object), this.#trim(object));
-        else this.#put(this.#trim(object));
+        else this.#put(object, () => [this.#store.keep(this.#trim(object))]);
       },
     };
   }
 
-  #replace(objects: ReadonlyMap<ObjectKey, T | DeepReadonly<T>>): void {
+  #replace(objects: ReadonlyMap<ObjectKey, Kept<T>>): void {
     for (const key of this.#store.keys()) if (!objects.has(key)) this.#remove(key);
-    for (const [key, object] of objects) if (this.#store.get(key) !== object) this.#put(object as T);
+    for (const [key, kept] of objects)
+      if (this.#store.kept(key) !== kept) this.#put(this.#store.unpack(kept), (object) => [kept, object]);
     this.#lastError = undefined;
     this.#hasSynced = true;
     this.#synced.resolve();
   }
 
-  #put(object: T): void {
+  /** `keep` is asked only where something has changed. */
+  #put<G extends T | DeepReadonly<T>>(object: G, keep: (object: G) => Parameters<Store<T>["place"]>): void {
     const key = keyOf(object);
     const cached = this.#store.get(key);
     // A watch that resumes may tell again what the list has told.
     if (cached !== undefined && isSame(cached, object)) return;
     if (cached !== undefined && cached.metadata.uid !== object.metadata.uid) this.#remove(key);
-    const previous = this.#store.set(object);
-    const stored = this.#store.get(key)!;
+    const previous = this.#store.place(...keep(object));
+    const stored = this.#store.look(key)!;
     this.#tellAll(
       previous === undefined ? { type: "add", object: stored } : { type: "update", object: stored, previous },
     );
@@ -153,6 +161,6 @@ export class Informer<T extends KubeObject> {
   }
 }
 
-function isSame(a: DeepReadonly<KubeObject>, b: KubeObject): boolean {
+function isSame(a: DeepReadonly<KubeObject>, b: DeepReadonly<KubeObject>): boolean {
   return a.metadata.uid === b.metadata.uid && a.metadata.resourceVersion === b.metadata.resourceVersion;
 }

@@ -1,5 +1,5 @@
 // The reflector through its informer, against a server in memory. Test names follow client-go's reflector and informer.
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import type { AnyObject } from "../meta.ts";
 import { defineResource } from "../resource.ts";
@@ -28,6 +28,13 @@ const lists = (api: FakeApi) =>
 let end: (() => Promise<void>) | undefined;
 afterEach(async () => end?.());
 
+/** What both must keep: objects as they are, and packed. */
+const keepings = [
+  ["kept as they are", {}],
+  ["packed", { packed: { repeats: ["node"] } }],
+] as const;
+let keeping: Pick<InformerOptions<Pool>, "packed"> = {};
+
 async function started(options: Partial<InformerOptions<Pool>> = {}, prepare: (api: FakeApi) => void = () => {}) {
   const clock = new ManualClock();
   const api = new FakeApi();
@@ -41,6 +48,7 @@ async function started(options: Partial<InformerOptions<Pool>> = {}, prepare: (a
     random: () => 0,
     indexes: { node: ({ spec }) => (spec === undefined ? [] : [spec.node]) },
     onError: (error) => errors.push(error),
+    ...keeping,
     ...options,
   });
   const seen: string[] = [];
@@ -61,7 +69,9 @@ async function started(options: Partial<InformerOptions<Pool>> = {}, prepare: (a
   return { clock, api, informer, errors, seen, events, names: () => [...informer.cache.keys()].sort() };
 }
 
-describe("informer", () => {
+describe.each(keepings)("informer, objects %s", (_how, how) => {
+  beforeAll(() => void (keeping = how));
+
   test("lists, syncs, then follows adds, updates and deletes in order", async () => {
     const { api, informer, seen, events } = await started({}, (fake) => fake.put(path("p1"), pool("n1")));
     expect(informer.hasSynced).toBe(true);
@@ -174,7 +184,9 @@ describe("informer", () => {
   });
 });
 
-describe("reflector", () => {
+describe.each(keepings)("reflector, objects %s", (_how, how) => {
+  beforeAll(() => void (keeping = how));
+
   test("lists by pages", async () => {
     const { api, names } = await started({ pageSize: 2 }, (fake) => {
       for (let i = 0; i < 5; i++) fake.put(path(`p${i}`), pool("n"));

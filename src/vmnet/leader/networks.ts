@@ -35,7 +35,7 @@ export class Networks {
   }
 
   isManaged(network: string): boolean {
-    return this.#caches.pools.cache.byIndex("network", network).length > 0;
+    return this.#caches.pools.cache.keysBy("network", network).length > 0;
   }
 
   /** Undefined: definitions have not been listed, or the cluster has no such kind. */

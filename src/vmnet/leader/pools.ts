@@ -78,7 +78,7 @@ export class Pools {
     const held = plan === undefined ? [...holds.all()] : [...holds.in(plan.domain)];
     const living = held.filter(
       ({ note, cooling, owner }) =>
-        cooling === undefined && note?.pool === key && caches.configs.cache.byIndex("uid", owner.uid).length > 0,
+        cooling === undefined && note?.pool === key && caches.configs.cache.keysBy("uid", owner.uid).length > 0,
     );
     return [...new Set(living.map(({ owner }) => `${owner.namespace}/${owner.name}`))].toSorted();
   }
@@ -211,7 +211,7 @@ export class Pools {
     const { networks, caches, client, clock, pace, log } = this.#options;
     const network = caches.networkOf(pool);
     if (networks.isDefined(network) !== false || !wasRegistered(pool)) return undefined;
-    if (caches.configs.cache.byIndex("network", network).length > 0) return undefined;
+    if (caches.configs.cache.keysBy("network", network).length > 0) return undefined;
     const gone = pool.status?.conditions?.find(({ type, reason }) => type === "Registered" && reason === networkGone);
     const since = (gone as { lastUpdateTime?: unknown } | undefined)?.lastUpdateTime;
     const sinceMs = typeof since === "string" ? Date.parse(since) : Number.NaN;

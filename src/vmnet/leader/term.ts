@@ -153,7 +153,7 @@ export class VmnetTerm {
   #machineChanged(key: ObjectKey): void {
     this.#machines.enqueue(key);
     for (const claim of this.#claimsWork.ofMachine(key)) this.#claims.enqueue(claim);
-    for (const config of this.#caches.configs.cache.byIndex("vm", key)) this.#configs.enqueue(keyOf(config));
+    for (const config of this.#caches.configs.cache.keysBy("vm", key)) this.#configs.enqueue(config);
   }
 
   /** Whoever waits for its MAC or its addresses, and pools that wait for it to go. */
@@ -172,9 +172,9 @@ export class VmnetTerm {
 
   #networkChanged(network: string): void {
     const { pools, configs, machines } = this.#caches;
-    for (const pool of pools.cache.byIndex("network", network)) this.#pools.enqueue(keyOf(pool));
-    for (const config of configs.cache.byIndex("network", network)) this.#configs.enqueue(keyOf(config));
-    for (const vm of machines.cache.byIndex("network", network)) this.#machines.enqueue(keyOf(vm));
+    for (const pool of pools.cache.keysBy("network", network)) this.#pools.enqueue(pool);
+    for (const config of configs.cache.keysBy("network", network)) this.#configs.enqueue(config);
+    for (const vm of machines.cache.keysBy("network", network)) this.#machines.enqueue(vm);
     for (const claim of this.#claimsWork.ofNetwork(network)) this.#claims.enqueue(claim);
   }
 

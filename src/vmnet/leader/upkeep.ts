@@ -81,7 +81,7 @@ export class Upkeep {
     const { caches, holds, clock, log, allocator, metrics } = this.#options;
     if (!caches.configs.isListed) return;
     const isGone = ({ owner }: NicHold) =>
-      owner.uid === "" || caches.configs.cache.byIndex("uid", owner.uid).length === 0;
+      owner.uid === "" || caches.configs.cache.keysBy("uid", owner.uid).length === 0;
     const due = this.#strays.look(holds.all(), isGone, clock.monotonicMs(), clock.wallMs());
     if (!this.#mayFree()) return;
     for (const hold of due) {
