@@ -2,10 +2,11 @@
 // on loopback by the test. Agents run in the machine's own namespace, their wires in those of hosts.
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 import { serve, type Served } from "../../src/apiserver/serve/server.ts";
 import { Wire } from "../kernel/wire.ts";
+import { attempt } from "../lab/command.ts";
 import { until } from "../lab/wait.ts";
 import { AgentFixture, network } from "./fixture.ts";
 
@@ -13,12 +14,19 @@ const launcher = join(import.meta.dirname, "..", "..", "holdfast");
 
 export type ClientKind = "dhclient" | "udhcpc" | "dhcpcd" | "systemd-networkd";
 
+/** dhclient declines what its script refuses, as Debian's refuses what answers arping. */
+const refusal = `
+case $what in
+  BOUND) busybox arping -q -D -c 2 -w 2 -I "$interface" "$address" || exit 1 ;;
+esac
+`;
+
 /** Writes what happened to a file, and sets the address as the client's own script would. */
-const hook = (log: string) => `#!/bin/sh
+const hook = (log: string, declines: boolean) => `#!/bin/sh
 what=\${reason:-$1}
 address=\${new_ip_address:-$ip}
 echo "$what $address" >> ${log}
-case $what in
+${declines ? refusal : ""}case $what in
   BOUND|RENEW|REBIND|REBOOT|bound|renew)
     test -n "$configured" || ip address replace "$address/24" dev "$interface" ;;
   EXPIRE|FAIL|RELEASE|STOP|deconfig) ip address flush dev "$interface" ;;
@@ -32,6 +40,7 @@ export class ClientsLab {
   readonly folder: string;
   #served: Served | undefined;
   readonly #children = new Set<ChildProcess>();
+  readonly #clientHosts = new Set<string>();
 
   private constructor(fixture: AgentFixture, wire: Wire, folder: string, served: Served) {
     this.fixture = fixture;
@@ -51,9 +60,17 @@ export class ClientsLab {
 
   async close(): Promise<void> {
     for (const child of this.#children) await end(child, "SIGKILL");
+    for (const host of this.#clientHosts) await this.#endAllIn(host);
     await this.wire.remove();
     await this.serverAway();
     await this.fixture.close();
+  }
+
+  /** dhcpcd has processes of its own, which outlive it. */
+  async #endAllIn(host: string): Promise<void> {
+    const { stdout } = await attempt(["ip", "netns", "pids", basename(this.wire.netns(host))]);
+    const pids = stdout.split("\n").filter((pid) => pid !== "");
+    if (pids.length > 0) await attempt(["kill", "-KILL", ...pids]);
   }
 
   /** Nobody listens at the API server's address any more. */
@@ -91,23 +108,28 @@ export class ClientsLab {
     return { lines: () => printed.split("\n").filter((line) => line !== ""), ended, end: () => end(child, "SIGINT") };
   }
 
-  client(kind: ClientKind, host: string): Client {
+  /** `declines`: it asks by ARP before it takes an address; udhcpc always does. */
+  client(kind: ClientKind, host: string, { declines = false } = {}): Client {
+    this.#clientHosts.add(host);
     const log = join(this.folder, `${host}.log`);
     writeFileSync(log, "");
     const script = join(this.folder, `${host}.sh`);
-    writeFileSync(script, hook(log));
+    writeFileSync(script, hook(log, declines && kind === "dhclient"));
     chmodSync(script, 0o755);
-    const words = this.#command(kind, host, script);
+    const words = this.#command(kind, host, script, declines);
     const child = spawn("nsenter", [`--net=${this.wire.netns(host)}`, "--", ...words], {
       stdio: ["ignore", "pipe", "pipe"],
       cwd: this.folder,
-      env: { PATH: process.env["PATH"], ...(kind === "dhcpcd" && { configured: "1" }) },
+      env: {
+        PATH: process.env["PATH"],
+        ...(kind === "dhcpcd" && { configured: "1" }),
+      },
     });
     this.#children.add(child);
     return new Client(kind, this.wire, host, child, log);
   }
 
-  #command(kind: ClientKind, host: string, script: string): string[] {
+  #command(kind: ClientKind, host: string, script: string, declines = false): string[] {
     const at = (name: string) => join(this.folder, `${host}.${name}`);
     switch (kind) {
       case "dhclient":
@@ -139,7 +161,7 @@ export class ClientsLab {
           "mount -t tmpfs tmpfs /var/lib",
           "mkdir /var/lib/dhcpcd",
           "mount -t tmpfs tmpfs /run",
-          `exec dhcpcd -4 -B -d -f /dev/null -c ${script} -A --noipv4ll eth0`,
+          `exec dhcpcd -4 -B -d -f /dev/null -c ${script} ${declines ? "" : "-A"} --noipv4ll eth0`,
         );
       case "systemd-networkd": {
         const lines = [
@@ -150,6 +172,8 @@ export class ClientsLab {
           "[Network]",
           "DHCP=ipv4",
           "LinkLocalAddressing=no",
+          "[DHCPv4]",
+          `SendDecline=${declines ? "yes" : "no"}`,
         ];
         // It asks nobody about the interface where /sys cannot be written, as in a container.
         return alone(
@@ -267,6 +291,10 @@ export class Client {
   async sees(event: string): Promise<void> {
     await this.#until(`${this.kind} to see ${event}`, async () => this.events.some((line) => line.startsWith(event)));
   }
+
+  readonly signal = (signal: NodeJS.Signals): void => {
+    this.#child.kill(signal);
+  };
 
   async end(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     await end(this.#child, signal);

@@ -128,15 +128,15 @@ export async function renewed(agent: AgentProcess, address: string, times: numbe
   }
 }
 
-/** All frames of ICMPv6 and DHCPv6 that pass the switch, in a file. */
+/** Frames that pass the switch, in a file: of IPv6, or what a filter of libpcap says. */
 export class Capture {
   readonly #child: ChildProcess;
   readonly #path: string;
   #printed = "";
 
-  constructor(lab: ClientsLab) {
+  constructor(lab: ClientsLab, what = "ip6") {
     this.#path = join(lab.folder, "switch.pcapng");
-    const listen = ["dumpcap", "-q", "-i", "br0", "-f", "ip6", "-w", this.#path];
+    const listen = ["dumpcap", "-q", "-i", "br0", "-f", what, "-w", this.#path];
     this.#child = spawn("nsenter", [`--net=${lab.wire.netns("switch")}`, "--", ...listen], {
       stdio: ["ignore", "ignore", "pipe"],
     });

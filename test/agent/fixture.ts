@@ -12,7 +12,7 @@ import { definitionOf } from "../../src/api/definition.ts";
 import { holdName } from "../../src/api/holds/hold-object.ts";
 import { kinds, managedDhcpKinds } from "../../src/api/kinds.ts";
 import type { ManagedPool } from "../../src/api/vmnet/managed-pool.ts";
-import { serverLeaseName } from "../../src/api/vmnet/marks.ts";
+import { quarantineAnnotation, serverLeaseName } from "../../src/api/vmnet/marks.ts";
 import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { holds, leases, managedPools } from "../../src/cluster/resources.ts";
 import { ownerKey } from "../../src/ipam/owner.ts";
@@ -126,6 +126,13 @@ export class AgentFixture {
   /** Takes it away, whatever state it is in. */
   async unbind(address: string): Promise<void> {
     await this.client.delete(holds, { namespace: system, name: holdName(domain, ip(address)) });
+  }
+
+  /** As an administrator who has found the other host. */
+  async endQuarantine(address: string): Promise<void> {
+    const at = { namespace: system, name: holdName(domain, ip(address)) };
+    const body = { metadata: { annotations: { [quarantineAnnotation]: null } } };
+    await this.client.patch(holds, at, { type: "merge", body });
   }
 
   hold(address: string) {
