@@ -1,11 +1,15 @@
 // A link behind a router: the host `far` is on it alone, with Debian's dhcrelay on the router `relay`, whose other
 // interface is on the agents' Ethernet.
 import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
 
+import { unpackedFolder } from "../../tools/bootstrap/unpacked.ts";
 import { run } from "../lab/command.ts";
 import type { ClientsLab } from "./clients-lab.ts";
 import { serverAddress } from "./fixture.ts";
 
+/** Unpacked beside the system: installed, it would be a service. */
+const dhcrelay = join(unpackedFolder("isc-dhcp-relay"), "usr/sbin/dhcrelay");
 /** Of the router, on the agents' side and on its other one. */
 const routerAddress = "10.9.0.1";
 const farRouter = { v4: "192.168.48.1", v6: "fd00:48::1" } as const;
@@ -53,7 +57,7 @@ export class FarLink {
 
   #start(...words: readonly string[]): void {
     const inside = [`--net=${this.#lab.wire.netns("relay")}`, "--"];
-    const child = spawn("nsenter", [...inside, "dhcrelay", "-d", "--no-pid", ...words], {
+    const child = spawn("nsenter", [...inside, dhcrelay, "-d", "--no-pid", ...words], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (this.printed += String(text)));

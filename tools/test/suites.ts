@@ -34,7 +34,6 @@ const clientDebianPackages: readonly string[] = [
   "busybox-static",
   "dhcpcd-base",
   "isc-dhcp-client",
-  "isc-dhcp-relay",
   "systemd",
   "udhcpc",
 ];
@@ -94,7 +93,7 @@ export const suites: readonly Suite[] = [
     about:
       "namespaces, packet sockets and probes on a real Ethernet of bridges and macvlans; Debian's DHCP clients, QEMU guests, OVN",
     debian: [...ovnDebianPackages, ...clientDebianPackages, "iproute2", "tshark", "util-linux"],
-    unpacked: guestUnpackedPackages,
+    unpacked: [...guestUnpackedPackages, "isc-dhcp-relay"], // installed, the relay would be a service
     root: true,
     at: "late",
     required: true,
