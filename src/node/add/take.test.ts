@@ -40,7 +40,7 @@ const order = { share, network: "net", lookFirst: false, onLost: () => {}, signa
 const taken = (asked: TakeOrder) => take({ sourceOf, random: () => 0 }, asked);
 
 beforeEach(() => {
-  [store, paused] = [new MemoryStore(), ""];
+  [store, paused, isPutOff] = [new MemoryStore(), "", false];
   [onTake, onList] = [() => {}, () => {}];
   held = new HoldIndex();
   const list = () => {
