@@ -8,10 +8,11 @@ import { type IPPool, ipPoolKind, type PoolAllocation } from "../api/pools/ip-po
 import { isAdopted, markedDomain } from "../api/pools/pool-domain.ts";
 import { assertPoolIs, identityAnnotations } from "../api/pools/pool-identity.ts";
 import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../api/pools/pool-name.ts";
-import type { Domain } from "../ipam/ledger.ts";
+import { type Domain, LedgerError } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
 import { type JsonPatchOperation, pointer } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { unless } from "../kube/unless.ts";
 import type { Cidr } from "../net/prefix.ts";
 import { ipPools } from "./resources.ts";
 
@@ -59,6 +60,33 @@ export async function ensurePool(client: KubeClient, options: EnsurePoolOptions)
     const object = await readPool(client, { namespace, name: wanted, signal });
     if (object !== undefined) assertPoolIs(object, identity);
   }
+}
+
+export interface SettledPool extends PoolObject {
+  readonly domain: Domain;
+}
+
+/** As ensurePool, with its domain on record: the one that is there, else that which is `wanted` under its name. */
+export async function settlePool(
+  client: KubeClient,
+  { wanted, ...options }: Omit<EnsurePoolOptions, "domain"> & { readonly wanted: (name: string) => Domain },
+): Promise<SettledPool> {
+  const { namespace, identity, naming, signal } = options;
+  const first = wanted(poolName(identity, naming));
+  for (let tries = 1; tries <= triesMax; tries++) {
+    const pool = await ensurePool(client, { ...options, domain: first });
+    const { name, domain, object, others } = pool;
+    if (domain !== undefined) return { ...pool, domain };
+    // Of the same pool under another name, what that says.
+    const said = others.map(markedDomain).find((each) => each !== undefined) ?? wanted(name);
+    const body = {
+      metadata: { resourceVersion: object.metadata.resourceVersion, annotations: { [domainAnnotation]: said } },
+    };
+    const patch = client.patch(ipPools, { namespace, name }, { type: "merge", body }, { signal });
+    if ((await unless(["conflict", "not-found"], patch)) !== undefined) return { ...pool, domain: said };
+  }
+  const what = `IPPool ${namespace}/${poolName(identity, naming)} changed ${triesMax} times while its domain was being recorded`;
+  throw new LedgerError("unavailable", `${what}. It is tried again.`);
 }
 
 /** Every object that is this pool, the one under the name to write first. */

@@ -163,15 +163,15 @@ function restore(pool: Pool, address: Address, before: AddressState): void {
  * the address under the new one. Only a take arbitrates.
  */
 async function takeSurely(acquisition: Acquisition, candidate: Candidate, note?: HoldNote): Promise<TakeOutcome> {
-  const { ledger, domain, request, terms, signal } = acquisition;
+  const { ledger, domain, request, terms, signal, mayTake } = acquisition;
   const early = candidate.early || terms?.early === true;
   let { address } = candidate;
   for (let losses = 0; ;) {
     try {
       if (losses > 0) address = (await findEarlier(acquisition, address))?.address ?? address;
-      acquisition.mayTake?.();
+      mayTake?.();
       const hold = { domain, address, owner: request.owner, ...terms, early, ...(note && { note }) };
-      const outcome = await ledger.take(hold, { ...(signal && { signal }) });
+      const outcome = await ledger.take(hold, { ...(signal && { signal }), ...(mayTake && { mayTake }) });
       acquisition.onOutcome?.(outcome, address);
       return outcome;
     } catch (error) {

@@ -109,6 +109,11 @@ export interface LedgerOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface TakeOptions extends LedgerOptions {
+  /** Throws when the caller may write no more. Asked before each write: one that a server put off is a later one. */
+  readonly mayTake?: () => void;
+}
+
 export interface FindOptions extends LedgerOptions {
   /** The owner's key in the records of an older system without UIDs: its holds are found too. */
   readonly formerly?: OwnerKey | undefined;
@@ -121,7 +126,7 @@ export interface FindOptions extends LedgerOptions {
 }
 
 export interface Ledger {
-  take(request: TakeRequest, options?: LedgerOptions): Promise<TakeOutcome>;
+  take(request: TakeRequest, options?: TakeOptions): Promise<TakeOutcome>;
   release(request: ReleaseRequest, options?: LedgerOptions): Promise<ReleaseOutcome>;
   /** The owner's holds in the domain; several where it has an address in each of several ranges. */
   find(domain: Domain, owner: OwnerKey, options?: FindOptions): Promise<readonly Hold[]>;

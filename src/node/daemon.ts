@@ -146,6 +146,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   const isGone = isClaimGone.bind(undefined, client);
   const ledgers = new Ledgers((namespace) => new ReservationLedger({ ...common, namespace }), journal);
   const poolResolver = new PoolResolver({ ...common, pace: new RetryPause(clock, random) });
+  stateInformer.handle(() => poolResolver.told(state.sliced));
   const reassert = new Reassert({
     ...common,
     ledgers,

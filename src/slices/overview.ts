@@ -9,7 +9,7 @@ import { formatInterval } from "../net/interval.ts";
 import type { SliceCaches } from "./caches.ts";
 import type { SlicePlan } from "./plan/facts.ts";
 import type { CutRules } from "./ranges/consent.ts";
-import { type ExistingPool, wishesOf } from "./ranges/desired-ranges.ts";
+import { type ExistingPool, sharingOf, wishesOf } from "./ranges/desired-ranges.ts";
 import type { PoolBlocks } from "./ranges/phases.ts";
 import { isUnheard, joinedBlocks, lostPools, type PoolTarget, targetsOf } from "./ranges/pool-targets.ts";
 import type { StateRound } from "./ranges/state-round.ts";
@@ -160,7 +160,8 @@ export class Overview {
     const slices = [...caches.slices.list()].flatMap((object) => readSlice(object) ?? []);
     const pools = [...there, ...lostPools(there, [...slices, ...journals.forgotten()])];
     const { readable } = readDefinitions(objects, systemNamespace);
-    this.#targets = targetsOf(wishesOf(readable, pools, { ...cutRules, nodes: nodes.cache.size }), pools);
+    const wishes = wishesOf(readable, pools, { ...cutRules, nodes: nodes.cache.size });
+    this.#targets = targetsOf(wishes, pools, sharingOf(readable, cutRules.trusted));
     await state.move([...this.#targets.values()], signal);
     // Nobody hands out of a shared range before daemons are told.
     if (state.gate.sliced === undefined) this.wake();

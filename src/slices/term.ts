@@ -29,6 +29,7 @@ import { AdaptiveLimiter } from "./writers/adaptive-limiter.ts";
 import { writeLease } from "./writers/lease-writer.ts";
 import { recordLeft } from "./writers/left-behind.ts";
 import { type PoolWriter, poolWriter } from "./writers/pool-writer.ts";
+import { settleShared } from "./writers/shared-pool.ts";
 import { SliceWriter } from "./writers/slice-writer.ts";
 
 export interface SlicesOptions extends ReconcilerOptions {
@@ -92,6 +93,7 @@ class Term {
       reserved: this.#reserved,
       journals: this.#journals,
       overview: () => this.#overview,
+      settle: settleShared.bind(undefined, options.client),
       mark: (target, phase, end) => this.#writer.mark(target, phase, end),
     });
     const { cutRules = { ...defaultCutLimits, trusted: trustedNamespaces(systemNamespace) } } = options;

@@ -205,10 +205,13 @@ export class Fixture {
     await this.admin.delete(networkAttachmentDefinitions, { namespace, name });
   }
 
-  async pod(node: string, prefix = "pod"): Promise<Guest> {
+  /** `of`: the definition of its net1. Without it nobody knows whose the network is, and it decides about no pool. */
+  async pod(node: string, prefix = "pod", of?: Network): Promise<Guest> {
     const name = this.fresh(prefix);
     const spec = { nodeName: node, containers: [{ name: "c", image: "none" }] };
-    const { metadata } = await this.admin.create(pods, { metadata: { namespace: "default", name }, spec });
+    const selected = of && { "k8s.v1.cni.cncf.io/networks": `${of.namespace}/${of.name}@net1` };
+    const described = { namespace: "default", name, ...(selected && { annotations: selected }) };
+    const { metadata } = await this.admin.create(pods, { metadata: described, spec });
     return { node, name, uid: metadata.uid ?? "", sandbox: `${name}-0` };
   }
 

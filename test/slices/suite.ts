@@ -8,6 +8,7 @@ import { Fixture } from "./fixture.ts";
 import { changeStories } from "./stories/changes.ts";
 import { churnStories } from "./stories/churn.ts";
 import { dailyStories } from "./stories/daily.ts";
+import { disagreementStories } from "./stories/disagreements.ts";
 import { fencingStories } from "./stories/fencing.ts";
 import { killStories } from "./stories/kills.ts";
 import { lossStories } from "./stories/losses.ts";
@@ -28,6 +29,7 @@ export interface SuiteOptions {
     | "churn"
     | "losses"
     | "tenants"
+    | "disagreements"
   )[];
   readonly kills?: number;
   readonly rounds?: number;
@@ -64,6 +66,7 @@ export function sliceStories(name: string, start: () => Promise<Server>, options
       fencing: { title: "fencing", tell: () => fencingStories(get) },
       kills: { title: "the controller", tell: () => killStories(get, kills) },
       losses: { title: "losses", tell: () => lossStories(get) },
+      disagreements: { title: "disagreements", tell: () => disagreementStories(get) },
       tenants: { title: "tenants", tell: () => tenantStories(get) },
       churn: { title: "churn", tell: () => churnStories(get, rounds, seeds) },
     };

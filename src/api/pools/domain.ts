@@ -35,6 +35,11 @@ export function parseDomain(domain: Domain): DomainParts {
   throw new ObjectError("bad-domain", words);
 }
 
+/** Of one pool: its addresses may be those of others of the network. */
+export function isPoolDomain(domain: Domain): boolean {
+  return domain.startsWith("pool:");
+}
+
 /** Of a node's slices: the same name on two nodes is two domains. */
 export function isSliceDomain(domain: Domain): boolean {
   return domain.startsWith("slice:");

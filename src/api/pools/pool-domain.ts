@@ -6,7 +6,7 @@ import { attempt } from "../../net/coded-error.ts";
 import { ObjectError } from "../error.ts";
 import { adoptedAnnotation, domainAnnotation } from "../holds/hold-marks.ts";
 import type { ReadMetadata } from "../metadata.ts";
-import { domainOfPool, type DomainRule, formatDomain, parseDomain } from "./domain.ts";
+import { domainOfPool, type DomainRule, formatDomain, isPoolDomain, parseDomain } from "./domain.ts";
 
 interface Annotated {
   readonly metadata: Pick<ReadMetadata, "annotations">;
@@ -29,6 +29,11 @@ export interface SettlingRule extends DomainRule {
    * it is on record: else any tenant could keep everybody from the pool.
    */
   readonly mayStandAlone: boolean;
+}
+
+/** A pool that is a domain of its own is so under the name that it has. */
+export function domainUnder(domain: Domain, pool: DomainRule["pool"]): Domain {
+  return isPoolDomain(domain) ? formatDomain({ scope: "pool", ...pool }) : domain;
 }
 
 /** One that asks for its pool alone goes along with the whole network. Undefined: it asks for more, and is refused. */

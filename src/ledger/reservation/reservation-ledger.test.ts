@@ -167,6 +167,31 @@ describe("a refusal", () => {
     expect(await taken).toMatchObject({ outcome: "taken" });
   });
 
+  it.each(["POST", "PUT"])(
+    "to answer a %s at once: who may take no more meanwhile does not repeat it",
+    async (late) => {
+      const { ledger, clock, cost, fail } = await world();
+      // A later container of the same pod is a POST, a GET and a PUT.
+      if (late === "PUT") await ledger.take(request);
+      let [isPutOff, mayStill] = [true, true];
+      fail((method) => (method === late && isPutOff ? { status: 429, retryAfterSeconds: 2 } : undefined));
+      const lapsed = new LedgerError("unavailable", "the time is over");
+      const mayTake = () => {
+        if (!mayStill) throw lapsed;
+      };
+      const taken = errorOf(ledger.take({ ...request, owner: pod("a", "c-2") }, { mayTake }));
+      await vi.waitFor(() => expect(clock.pending).toBe(1));
+      [isPutOff, mayStill] = [false, false];
+      await cost(Promise.resolve());
+      await clock.advance(3000);
+      expect(await taken).toBe(lapsed);
+      expect(await cost(Promise.resolve())).toBe("");
+      mayStill = true;
+      const again = await ledger.take({ ...request, owner: pod("a", "c-2") }, { mayTake });
+      expect(again).toMatchObject({ outcome: late === "PUT" ? "yours" : "taken" });
+    },
+  );
+
   it("to answer at all ends with the caller's patience, and nothing was done", async () => {
     const { ledger, clock, fail } = await world();
     fail((method) => (method === "POST" ? { status: 429, retryAfterSeconds: 2 } : undefined));

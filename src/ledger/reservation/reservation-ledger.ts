@@ -20,7 +20,16 @@ import {
 import { hashLabel, ownerLabel } from "../../api/holds/owner-record.ts";
 import { describeDomain, LedgerError } from "../../ipam/ledger.ts";
 import type { AmendableLedger, AmendOutcome, AmendRequest, ReleaseOutcome, ReleaseRequest } from "../../ipam/ledger.ts";
-import type { Domain, FindOptions, Hold, HoldKey, LedgerOptions, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
+import type {
+  Domain,
+  FindOptions,
+  Hold,
+  HoldKey,
+  LedgerOptions,
+  TakeOptions,
+  TakeOutcome,
+  TakeRequest,
+} from "../../ipam/ledger.ts";
 import { describeOwner, type OwnerKey, ownerKey, unused } from "../../ipam/owner.ts";
 import { Recent } from "../../kube/cache/recent.ts";
 import type { KubeClient } from "../../kube/rest.ts";
@@ -66,11 +75,11 @@ export class ReservationLedger implements AmendableLedger {
     return this.#options.coexistence?.() === true;
   }
 
-  async take(request: TakeRequest, { signal }: LedgerOptions = {}): Promise<TakeOutcome> {
-    signal?.throwIfAborted();
+  async take(request: TakeRequest, options: TakeOptions = {}): Promise<TakeOutcome> {
+    options.signal?.throwIfAborted();
     const what = `taking ${request.address} in ${describeDomain(request.domain)} for ${describeOwner(request.owner)}`;
     return this.#named(what, request.domain, (records) =>
-      this.#isBeside ? this.#takeBeside(records, request, what, signal) : this.#take(records, request, signal),
+      this.#isBeside ? this.#takeBeside(records, request, what, options) : this.#take(records, request, options),
     );
   }
 
@@ -138,7 +147,8 @@ export class ReservationLedger implements AmendableLedger {
     yield* await this.#search(domain, heldSelector, signal);
   }
 
-  async #take(records: Records, request: TakeRequest, signal: Signal, keep = false): Promise<TakeOutcome> {
+  async #take(records: Records, request: TakeRequest, options: TakeOptions, keep = false): Promise<TakeOutcome> {
+    const { signal, mayTake } = options;
     const { resource } = records;
     const { address, owner } = request;
     const make = ({ note, users }: Pick<TakeRequest, "note" | "users">) => {
@@ -147,7 +157,11 @@ export class ReservationLedger implements AmendableLedger {
       return keep ? withFinalizer(made) : made;
     };
     for (let tries = 1; tries <= triesMax; tries++) {
-      const create = this.#call(() => this.#options.client.create(resource, make(request), { signal }), signal);
+      const post = () => {
+        mayTake?.();
+        return this.#options.client.create(resource, make(request), { signal });
+      };
+      const create = this.#call(post, signal);
       const created = await unless(["already-exists"], create);
       if (created !== undefined) return { outcome: "taken", hold: this.#read(records, request, created) };
       const met = await this.#meet(records, address, records.nameOf(address), signal);
@@ -160,17 +174,18 @@ export class ReservationLedger implements AmendableLedger {
       const outcome = step.kind === "write" ? step.outcome : "yours";
       const { note, users }: Partial<Hold> = outcome === "yours" ? met.hold : {};
       const next = make({ ...request, ...(note && !request.note && { note }), ...(users && { users }) });
-      const object = await this.#update(records, rewritten(met.object, next), signal);
+      const object = await this.#update(records, rewritten(met.object, next), signal, mayTake);
       if (object !== undefined) return { outcome, hold: this.#read(records, request, object) };
     }
     throw contended(request);
   }
 
   /** While whereabouts is active: if a part beside the hold cannot be had, all of it is undone. */
-  async #takeBeside(records: Records, request: TakeRequest, what: string, signal: Signal): Promise<TakeOutcome> {
+  async #takeBeside(records: Records, request: TakeRequest, what: string, options: TakeOptions): Promise<TakeOutcome> {
     const { client } = this.#options;
+    const { signal } = options;
     const claim = await this.#call(() => reading(prepareBeside(client, records, request, signal)), signal);
-    const result = await this.#take(records, request, signal, keepsBeside(records));
+    const result = await this.#take(records, request, options, keepsBeside(records));
     if (result.outcome !== "taken" && result.outcome !== "yours") return result;
     try {
       const other = await this.#call(() => claim(result.hold), signal);
@@ -228,8 +243,17 @@ export class ReservationLedger implements AmendableLedger {
   }
 
   /** Undefined: it has changed since, or is gone. */
-  async #update({ resource }: Records, object: HeldObject, signal: Signal): Promise<HeldObject | undefined> {
-    const update = this.#call(() => this.#options.client.update(resource, object, { signal }), signal);
+  async #update(
+    { resource }: Records,
+    object: HeldObject,
+    signal: Signal,
+    mayWrite?: () => void,
+  ): Promise<HeldObject | undefined> {
+    const put = () => {
+      mayWrite?.();
+      return this.#options.client.update(resource, object, { signal });
+    };
+    const update = this.#call(put, signal);
     return unless(["conflict", "not-found"], update);
   }
 

@@ -28,6 +28,8 @@ const share: Share = { namespace, domain, definition, owner: owner("a"), want: {
 
 let store: MemoryStore;
 let paused: string;
+/** The server lets a take wait, and its ledger asks again. */
+let isPutOff: boolean;
 /** Called when the ledger is asked, before it does anything. */
 let onTake: () => void;
 let onList: () => void;
@@ -38,7 +40,7 @@ const order = { share, network: "net", lookFirst: false, onLost: () => {}, signa
 const taken = (asked: TakeOrder) => take({ sourceOf, random: () => 0 }, asked);
 
 beforeEach(() => {
-  [store, paused] = [new MemoryStore(), ""];
+  [store, paused, isPutOff] = [new MemoryStore(), "", false];
   [onTake, onList] = [() => {}, () => {}];
   held = new HoldIndex();
   const list = () => {
@@ -60,6 +62,7 @@ beforeEach(() => {
   const ledger: AmendableLedger = {
     take: (request, options) => {
       onTake();
+      if (isPutOff) options?.mayTake?.();
       return memory.take(request, options);
     },
     release: (request, options) => memory.release(request, options),
@@ -108,6 +111,16 @@ describe("nothing is taken", () => {
     await expect(taken(order)).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(/changed/) as string,
+    });
+    expect(others()).toEqual([]);
+  });
+
+  it("by a write that was put off until handing out was paused", async () => {
+    isPutOff = true;
+    onTake = () => void (paused = "holdfast migrate");
+    await expect(taken(order)).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringMatching(/paused: holdfast migrate/) as string,
     });
     expect(others()).toEqual([]);
   });

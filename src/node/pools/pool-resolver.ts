@@ -9,6 +9,7 @@ import { poolName } from "../../api/pools/pool-name.ts";
 import { decodeFreeMap, type FreeMap, freeMapName } from "../../cluster/free-map.ts";
 import { ensurePool, readPool } from "../../cluster/pool-object.ts";
 import { configMaps } from "../../cluster/resources.ts";
+import type { SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import type { OwnerKey } from "../../ipam/owner.ts";
@@ -90,6 +91,8 @@ export class PoolResolver {
   readonly #listed = new Map<string, { startedMs: number; tookMs: number }>();
 
   #generation = 0;
+  /** As told last: the version of the sliced ranges, and their phases. */
+  #sliced = { version: 0, phases: "" };
 
   constructor(options: PoolResolverOptions) {
     this.#options = options;
@@ -129,6 +132,19 @@ export class PoolResolver {
   async placeOf(use: PoolUse, signal: AbortSignal): Promise<PoolPlace> {
     const key = `${use.namespace} ${use.identity.network} ${use.identity.range} ${use.naming} ${use.protectsOverlaps} ${use.mayStandAlone}`;
     return this.#places.get(key, signal, (own) => this.#resolve(use, own));
+  }
+
+  /**
+   * While a range is cut nobody here looks at its shared pool: it may be another one afterwards, of another domain.
+   * Blocks that become shared one by one are no such news; a version that was not heard of may have been.
+   */
+  told({ version, ranges }: SlicedRanges): void {
+    const phases = ranges.map(({ namespace, pool, range, phase }) => `${namespace}/${pool} ${range} ${phase}`).join();
+    const { version: before, phases: known } = this.#sliced;
+    this.#sliced = { version, phases };
+    if (version === before || (version === before + 1 && phases === known)) return;
+    this.#places.clear();
+    this.#maps.clear();
   }
 
   /** Lists the namespace, unless a list began after `sinceMs` or in the last moment. */

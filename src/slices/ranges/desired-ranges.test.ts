@@ -7,8 +7,8 @@ import { readDefinitions } from "../../cni/config/definitions.ts";
 import { formatInterval } from "../../net/interval.ts";
 import { overlaps, parsePrefix } from "../../net/prefix.ts";
 import { defaultCutLimits } from "./consent.ts";
-import { type ExistingPool, type WishRules, wishesOf } from "./desired-ranges.ts";
-import { poolNames } from "./pool-targets.ts";
+import { type ExistingPool, sharingOf, type WishRules, wishesOf } from "./desired-ranges.ts";
+import { poolNames, targetsOf } from "./pool-targets.ts";
 
 interface Given {
   readonly name: string;
@@ -481,5 +481,32 @@ describe("who may have what cut", () => {
     const there = pool("a", "10.0.0.0/8", { network: "" });
     const { accepted, refused } = read([{ name: "a", namespace: "tenant", ipam: wide }], [there]);
     expect([accepted.length, refused]).toEqual([1, []]);
+  });
+});
+
+describe("who arbitrates what is shared of a range", () => {
+  const mine = (name: string, namespace: string, protects: boolean, size?: string): Given => {
+    const ipam = { range: "10.0.0.0/24", network_name: "n", enable_overlapping_ranges: protects };
+    return { name, namespace, ipam: { ...ipam, ...(size !== undefined && { node_slice_size: size }) } };
+  };
+  const whole = "network:n";
+  const alone = "pool:kube-system/n-10.0.0.0-24";
+
+  it.each([
+    { title: "one that may, alone", given: [mine("a", "shop", false, "/26")], domain: alone },
+    { title: "one that protects", given: [mine("a", "shop", true, "/26")], domain: whole },
+    { title: "one of two protects", given: [mine("a", "shop", false, "/26"), mine("b", "shop", true)], domain: whole },
+    { title: "a tenant's protects", given: [mine("a", "shop", false, "/26"), mine("b", "far", true)], domain: whole },
+    { title: "a tenant goes along", given: [mine("a", "far", false), mine("b", "shop", false, "/26")], domain: alone },
+    { title: "a tenant's alone, of a pool that was cut", given: [mine("a", "far", false)], domain: whole },
+    { title: "none is left", given: [], domain: undefined },
+  ])("$title", ({ given, domain }) => {
+    const pools = [pool("n", "10.0.0.0/24", { network: "n" })];
+    const { readable } = readDefinitions(given.map(definition), "kube-system");
+    const orders = [readable, readable.toReversed()];
+    for (const definitions of orders) {
+      const targets = targetsOf(wishesOf(definitions, pools, rules), pools, sharingOf(definitions, rules.trusted));
+      expect([...targets.values()].map(({ sharedDomain }) => sharedDomain)).toEqual([domain]);
+    }
   });
 });

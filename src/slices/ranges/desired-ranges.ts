@@ -1,6 +1,7 @@
 // Sliced ranges that definitions ask for: a wish per namespace of pools, network_name and range (docs/decisions/0013).
 // Pure. Promised: the order of definitions and pools does not matter; wishes of a namespace and network never overlap;
 // existing pools, then older definitions, settle disputes. What another namespace recorded is not cut; slices stay.
+import type { SettlingRule } from "../../api/pools/pool-domain.ts";
 import { shortened, sliceUseKey } from "../../api/slices/node-lease.ts";
 import { administers, type Trusted } from "../../cluster/trusted-namespaces.ts";
 import type { Definition } from "../../cni/config/definitions.ts";
@@ -42,8 +43,6 @@ export interface Wish extends Omit<PoolSpec, "name"> {
   readonly uses: readonly Use[];
   /** Its definitions never changed and share none of it with others: nobody took of it before it was cut. */
   readonly isOriginal: boolean;
-  /** `enable_overlapping_ranges`: the domain of its addresses once shared. One definition that says so suffices. */
-  readonly protectsOverlaps: boolean;
   readonly disagreement?: string | undefined;
   /** Why none of its definitions may have it cut. */
   readonly objection?: Objection | undefined;
@@ -59,6 +58,26 @@ export interface Refusal {
 export interface Wishes {
   readonly accepted: readonly Wish[];
   readonly refused: readonly Refusal[];
+}
+
+/** For the domain of what is shared of a range: the strictest of all who use it. */
+export type Sharing = Pick<SettlingRule, "protectsOverlaps" | "mayStandAlone">;
+
+/** Key: sliceUseKey of every range of any definition, cut or not. */
+export function sharingOf(definitions: readonly Definition[], trusted: Trusted): Map<string, Sharing> {
+  const sharing = new Map<string, Sharing>();
+  for (const { object, config, poolNamespace: namespace } of definitions) {
+    const mayDecide = administers(object.metadata.namespace ?? "", namespace, trusted);
+    for (const { prefix: range } of config.ranges) {
+      const key = sliceUseKey({ namespace, network: config.networkName, range });
+      const { protectsOverlaps = false, mayStandAlone = false } = sharing.get(key) ?? {};
+      sharing.set(key, {
+        protectsOverlaps: protectsOverlaps || config.overlappingRanges,
+        mayStandAlone: mayStandAlone || mayDecide,
+      });
+    }
+  }
+  return sharing;
 }
 
 export interface WishRules extends CutRules {
@@ -197,7 +216,6 @@ function wishOf(key: string, all: readonly Use[], pools: readonly ExistingPool[]
     floatingLength,
     objection,
     useful: IntervalSet.of(all.flatMap(({ definition, range }) => [...usefulOf(definition.config, range)])),
-    protectsOverlaps: all.some(({ definition }) => definition.config.overlappingRanges),
     isOriginal: !all.some(wasChanged),
     disagreement: disagreement && `${disagreement} ${remedy}`,
   };

@@ -4,7 +4,15 @@ import { describe, expect, it, test } from "vitest";
 
 import { noSlicedRanges, type SlicedPhase, type SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import { isSharedOver, nextSliced, type PhaseFacts, type PoolBlocks, toldAgain, type WantedRange } from "./phases.ts";
+import {
+  isSharedOver,
+  keyOf,
+  nextSliced,
+  type PhaseFacts,
+  type PoolBlocks,
+  toldAgain,
+  type WantedRange,
+} from "./phases.ts";
 
 const place = { namespace: "kube-system", network: "blue", range: parsePrefix("10.0.0.0/24"), pool: "blue" };
 const wanted: WantedRange = { ...place, wasNeverShared: false };
@@ -49,6 +57,20 @@ describe("stories", () => {
     const fewer = step(opening.sliced, { pools: [pool("opening", "10.0.0.64/26")] });
     expect(fewer.sliced.version).toBe(3);
     expect(step(fewer.sliced, { pools: [pool("opening")] }).sliced).toEqual({ version: 4, ranges: [] });
+  });
+
+  it("without its arbiter on record nothing new is told: it stays as it was told, and is closed where nothing was", () => {
+    const key = keyOf(place);
+    const unsettled = new Set([key]);
+    const open = step(noSlicedRanges, { wanted: [{ ...wanted, wasNeverShared: true }] }).sliced;
+    const pools = [pool("open", "10.0.0.0/26")];
+    expect(step(open, { pools, unsettled }).sliced).toBe(open);
+    expect(phases(step(undefined, { pools, unsettled }))).toEqual(["closing"]);
+    expect(phases(step(undefined, { pools }))).toEqual(["opening"]);
+    const floating = parsePrefix("10.0.0.192/26");
+    const parted = { wanted: [{ ...wanted, floating }], pools: [pool("open")] };
+    expect(step(open, { ...parted, unsettled }).sliced).toBe(open);
+    expect(step(open, parted).sliced.ranges[0]).toMatchObject({ phase: "open", floating });
   });
 
   it("wanted again while it opens: it is closed first", () => {

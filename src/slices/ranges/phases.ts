@@ -34,6 +34,8 @@ export interface PhaseFacts {
   readonly seen: readonly (number | undefined)[];
   /** The reservation ledger was listed after all daemons had seen the version. */
   readonly isListed: boolean;
+  /** Key of a range whose shared pools do not say yet who arbitrates: nothing more of it is shared. */
+  readonly unsettled?: { has(key: string): boolean };
 }
 
 /** `sliced`: the told value if nothing changes. `needsList`: ranges wait for a list of the reservation ledger only. */
@@ -47,14 +49,20 @@ export function nextSliced(facts: PhaseFacts) {
   const wanted = new Map(facts.wanted.map((each) => [keyOf(each), each]));
   const pools = new Map(facts.pools.map((each) => [keyOf(each), each]));
   const keys = [...new Set([...wanted.keys(), ...pools.keys()])].sort();
-  const next = keys.flatMap((key) => {
+  const next = keys.flatMap((key): SlicedRange[] => {
     const want = wanted.get(key);
     const pool = pools.get(key);
     // Nobody can have seen a closing phase that is on record and not told yet.
     const isTold = told?.ranges.some((each) => each.phase === "closing" && keyOf(each) === key) ?? false;
     const mayOpen = haveSeen && facts.isListed && isTold;
-    if (want !== undefined) return [wantedEntry(phaseOf(key), want, pool, mayOpen)];
-    return pool!.blocks.length === 0 ? [] : [{ ...pool!, phase: "opening" as const }];
+    const before = told?.ranges.find((each) => keyOf(each) === key);
+    const isSettled = facts.unsettled?.has(key) !== true;
+    if (want !== undefined) {
+      const floating = isSettled ? want.floating : before?.floating;
+      return [wantedEntry(phaseOf(key), { ...want, floating }, pool, mayOpen)];
+    }
+    if (!isSettled) return [before ?? { ...pool!, phase: "closing", blocks: [] }];
+    return pool!.blocks.length === 0 ? [] : [{ ...pool!, phase: "opening" }];
   });
   const needsList = haveSeen && !facts.isListed && told?.ranges.some(({ phase }) => phase === "closing") === true;
   const textsOf = (ranges: readonly SlicedRange[]) => ranges.map(textOf).join("\n");

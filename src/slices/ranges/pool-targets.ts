@@ -1,7 +1,8 @@
 // The target of each NodeSlicePool: wishes of definitions with their pools, and pools without a wish. Pure.
 import { ObjectError } from "../../api/error.ts";
-import { domainOfPool } from "../../api/pools/domain.ts";
+import { settledDomain } from "../../api/pools/pool-domain.ts";
 import { poolName } from "../../api/pools/pool-name.ts";
+import { sliceUseKey } from "../../api/slices/node-lease.ts";
 import { nodeSlicePoolName } from "../../api/slices/slice-name.ts";
 import type { SliceObject } from "../../cluster/slice-object.ts";
 import type { DefinitionObject } from "../../cni/config/definitions.ts";
@@ -11,7 +12,15 @@ import { prefixesOf } from "../../net/cover.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import { type ExistingPool, poolOf, type PoolSpec, type Refusal, type Wish, type Wishes } from "./desired-ranges.ts";
+import {
+  type ExistingPool,
+  poolOf,
+  type PoolSpec,
+  type Refusal,
+  type Sharing,
+  type Wish,
+  type Wishes,
+} from "./desired-ranges.ts";
 
 export interface PoolTarget extends PoolSpec {
   /** namespace/name of the pool. */
@@ -21,8 +30,8 @@ export interface PoolTarget extends PoolSpec {
   readonly useful: IntervalSet;
   /** No definition of the range was ever changed. */
   readonly isOriginal: boolean;
-  /** The domain of its addresses once they are shared; undefined: its slices say it. */
-  readonly sharedDomain?: Domain;
+  /** Of what is shared of its range, where no object says it yet; undefined: no definition has the range. */
+  readonly sharedDomain?: Domain | undefined;
   readonly refusal?: Omit<Refusal, "wish"> | undefined;
   readonly disagreement?: string | undefined;
   /** The definitions that ask for slices. */
@@ -45,7 +54,16 @@ export function lostPools(
 }
 
 /** Key of the result: the target's. `pools`: also the lost ones. */
-export function targetsOf({ accepted, refused }: Wishes, pools: readonly ExistingPool[]): Map<string, PoolTarget> {
+export function targetsOf(
+  { accepted, refused }: Wishes,
+  pools: readonly ExistingPool[],
+  sharing: ReadonlyMap<string, Sharing>,
+): Map<string, PoolTarget> {
+  const sharedDomainOf = ({ namespace, network, range }: Pick<PoolSpec, "namespace" | "network" | "range">) => {
+    const rule = sharing.get(sliceUseKey({ namespace, network, range }));
+    const pool = { namespace, name: poolName({ range, network, node: "" }) };
+    return rule && settledDomain({ ...rule, network, pool }, undefined);
+  };
   const targets = new Map<string, PoolTarget>();
   const wishes = [...accepted, ...refused.map(({ wish }) => wish)];
   const names = poolNames(wishes, pools);
@@ -54,11 +72,10 @@ export function targetsOf({ accepted, refused }: Wishes, pools: readonly Existin
     const name = names.get(wish.key);
     if (name === undefined) continue;
     const { namespace, network, range, sliceLength, floatingLength, useful, isOriginal, disagreement } = wish;
-    const { protectsOverlaps, uses } = wish;
+    const { uses } = wish;
     const key = `${namespace}/${name}`;
-    const pool = { namespace, name: poolName({ range, network, node: "" }) };
     const spec = { namespace, name, network, range, sliceLength, floatingLength };
-    const sharedDomain = domainOfPool({ network, protectsOverlaps, pool });
+    const sharedDomain = sharedDomainOf(wish);
     const definitions = [...new Set(uses.map(({ definition }) => definition.object))];
     const said = { refusal: refusals.get(wish.key), disagreement, definitions };
     targets.set(key, { key, ...spec, wanted: true, useful, isOriginal, sharedDomain, ...said });
@@ -69,7 +86,8 @@ export function targetsOf({ accepted, refused }: Wishes, pools: readonly Existin
     const { namespace, name, network, range, sliceLength } = pool;
     if (targets.has(key) || network === undefined) continue;
     const nothing = { wanted: false, useful: new IntervalSet(), isOriginal: false, definitions: [] };
-    targets.set(key, { key, namespace, name, network, range, sliceLength, ...nothing });
+    const sharedDomain = sharedDomainOf({ namespace, network, range });
+    targets.set(key, { key, namespace, name, network, range, sliceLength, sharedDomain, ...nothing });
   }
   return targets;
 }

@@ -17,6 +17,7 @@ import {
 } from "../../cluster/sliced-ranges.ts";
 import type { SlicedPhase, SlicedRange, SlicedRanges } from "../../cluster/sliced-ranges.ts";
 import { fetchState, readState, restoredKey, restsOf, stateName } from "../../cluster/state.ts";
+import type { Prefix } from "../../net/prefix.ts";
 import type { Nodes } from "../nodes.ts";
 import type { Overview } from "../overview.ts";
 import type { ReservedAddresses } from "../reserved-addresses.ts";
@@ -33,6 +34,8 @@ export interface StateRoundOptions extends Pick<ReconcilerOptions, "client" | "c
   readonly overview: () => Pick<Overview, "blocks" | "plan" | "refusals">;
   /** Writes the phase on the pool of the range; makes a missing pool. */
   readonly mark: (target: PoolTarget, phase: SlicedPhase, signal: AbortSignal) => Promise<void>;
+  /** Records the domain of what is shared of the range on its pool objects, also that of the floating part. */
+  readonly settle: (target: PoolTarget, floating: Prefix | undefined, signal: AbortSignal) => Promise<void>;
 }
 
 export interface StateGate {
@@ -63,6 +66,8 @@ export class StateRound {
   #isNoted = false;
   /** The version of the state that every daemon had seen when the reservation ledger was listed. */
   #listedAt = -1;
+  /** In this term: key of a range, whether it is shared again, and its floating part. */
+  #settled = new Set<string>();
   /** Lease -> the version that was ignored last, with a line in the log. */
   readonly #ignored = new Map<string, number>();
 
@@ -124,6 +129,8 @@ export class StateRound {
       this.#listedAt = told!.version;
       next = nextSliced({ ...facts, isListed: true });
     }
+    const unsettled = await this.#settle(next.sliced, targets, signal);
+    if (unsettled.size > 0) next = nextSliced({ ...facts, isListed: this.#listedAt === told?.version, unsettled });
     // Before any daemon is told: the state can be made again from the record.
     for (const entry of next.sliced.ranges) {
       const target = targets.find((each) => isOf(entry, each));
@@ -138,6 +145,32 @@ export class StateRound {
     await this.#write(object, next.sliced === told && isAsked ? { version: version + 1, ranges } : next.sliced, signal);
     this.#hasTold = ranges.length > 0;
     return true;
+  }
+
+  /** Shared pools say who arbitrates before daemons are told to take from them. Answers where that has failed. */
+  async #settle({ ranges }: SlicedRanges, targets: readonly PoolTarget[], signal: AbortSignal): Promise<Set<string>> {
+    const failed = new Set<string>();
+    const due = new Set<string>();
+    for (const entry of ranges) {
+      const { phase, floating, network, range } = entry;
+      const target = targets.find((each) => isOf(entry, each));
+      if (target?.sharedDomain === undefined || (phase !== "opening" && floating === undefined)) continue;
+      const settling = `${keyOf(entry)} ${phase === "opening"} ${floating ?? ""}`;
+      due.add(settling);
+      if (this.#settled.has(settling)) continue;
+      try {
+        await this.#options.settle(target, floating, signal);
+        this.#settled.add(settling);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        failed.add(keyOf(entry));
+        const what = `who arbitrates what is shared of ${range} is not on record, and nothing more of it is shared; it is tried again`;
+        this.#options.log.warn(what, { network, range: String(range), error });
+      }
+    }
+    // A pool may be deleted while nobody takes from it.
+    this.#settled = this.#settled.intersection(due);
+    return failed;
   }
 
   /** A leader that begins meanwhile waits for the same nodes, and daemons need not tell of the restore any more. */

@@ -6,8 +6,8 @@ import { parseObject } from "../../api/kind.ts";
 import { readAllocations } from "../../api/pools/allocations.ts";
 import { formatDomain } from "../../api/pools/domain.ts";
 import { ipPoolKind } from "../../api/pools/ip-pool.ts";
-import { markedDomain } from "../../api/pools/pool-domain.ts";
-import { ensurePool } from "../../cluster/pool-object.ts";
+import { domainUnder, markedDomain } from "../../api/pools/pool-domain.ts";
+import { settlePool } from "../../cluster/pool-object.ts";
 import type { StoredPool } from "../../cluster/resources.ts";
 import type { SlicePlace } from "../../cluster/slice-object.ts";
 import { LedgerError } from "../../ipam/ledger.ts";
@@ -35,7 +35,8 @@ export async function recordLeft(
   const wanted = markedDomain(pool) ?? formatDomain({ scope: "network", network });
   try {
     const identity = { range, network, node: "" };
-    const { domain = wanted, name } = await ensurePool(client, { namespace, identity, domain: wanted, signal });
+    const under = (own: string) => domainUnder(wanted, { namespace, name: own });
+    const { domain, name } = await settlePool(client, { namespace, identity, wanted: under, signal });
     const ledger = new ReservationLedger({ client, namespace, node, now });
     const note = { pool: `${namespace}/${name}` };
     for (let first = 0; first < held.length; first += atOnce) {

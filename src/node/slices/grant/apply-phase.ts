@@ -1,6 +1,7 @@
 // A grant's tasks for its node beside handing out: lend a piece, return the slice when it is empty, drain it. Each step
 // is durable in the journal before the next; a crash repeats at most the last.
-import { ensurePool } from "../../../cluster/pool-object.ts";
+import { domainUnder } from "../../../api/pools/pool-domain.ts";
+import { settlePool } from "../../../cluster/pool-object.ts";
 import { describeDomain, type Domain, type Hold } from "../../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../../ipam/owner.ts";
 import type { JournalGrant } from "../../../ledger/journal/grant.ts";
@@ -106,13 +107,14 @@ export async function moveHold(parts: MoveParts, namespace: string, shared: Shar
   return "";
 }
 
-/** Marks the shared pool with the domain before any record: a later sharer of the range uses the same records. */
+/** The shared pool's domain is on record before anything is moved: later sharers of the range use the same records. */
 export async function settledPlace(
   { client, signal }: Pick<SliceParts, "client" | "signal">,
   { namespace, network, range }: JournalGrant,
   wanted: Domain,
 ): Promise<SharedPlace> {
   const identity = { range, network, node: "" };
-  const { domain = wanted, name } = await ensurePool(client, { namespace, identity, domain: wanted, signal });
+  const under = (pool: string) => domainUnder(wanted, { namespace, name: pool });
+  const { domain, name } = await settlePool(client, { namespace, identity, wanted: under, signal });
   return { domain, pool: `${namespace}/${name}` };
 }
