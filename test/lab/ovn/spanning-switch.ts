@@ -1,5 +1,5 @@
-// One switch over all nodes, for a secondary network: its rows are written here by hand, as nothing of Holdfast's writes
-// such networks yet. Nothing here is a model for it.
+// One switch over all nodes, for a secondary network: its rows are written here by hand, as nothing of Holdfast's
+// writes such networks yet. Nothing here is a model for it.
 import { named, type Operation, Operations } from "../../../src/ovsdb/operations/operation.ts";
 import { ovnNorthbound } from "../../../src/ovsdb/schema/ovn-northbound.ts";
 import { LabClient } from "./client.ts";

@@ -87,7 +87,10 @@ export class VirtualSwitch {
     return `unix:${join(this.plan.folder, `${bridgeName}.mgmt`)}`;
   }
 
-  /** Puts a link of the namespace on br-int, or makes one there (`internal`); resolves once the switch sends to it. OVN binds it in its own time. */
+  /**
+   * Puts a link of the namespace on br-int, or makes one there (`internal`); resolves once the switch sends to it. OVN
+   * binds it in its own time.
+   */
   async addPort(
     link: string,
     externalIds: Readonly<Record<string, string>>,

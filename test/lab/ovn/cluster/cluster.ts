@@ -1,7 +1,14 @@
 // A cluster on the lab, as far as the network needs one: topology and VMs' rows are Holdfast's own (src/ovn, by the
 // writer of src/migration); pods' ports are written here, as long as there is no CNI plugin that does it.
+import { setTimeout as pause } from "node:timers/promises";
+
 import type { Zones } from "../../../../src/migration/leader/placement-writer.ts";
-import { announcementsOf, type Neighbour } from "../../../../src/migration/neighbours/announcements.ts";
+import {
+  announceAtMs,
+  type Announcement,
+  announcementsOf,
+  type Neighbour,
+} from "../../../../src/migration/neighbours/announcements.ts";
 import { NorthboundWriter, type NorthboundZone } from "../../../../src/migration/northbound/northbound-writer.ts";
 import type { NodeSubnets } from "../../../../src/migration/objects/node-subnets.ts";
 import { type Address, parseAddress, plus } from "../../../../src/net/address.ts";
@@ -46,6 +53,9 @@ export class LabCluster implements AsyncDisposable {
   /** Key: the node's name. */
   readonly #speakers = new Map<string, Speaker>();
   readonly #pods: OvnPod[] = [];
+  /** Key: the VM's name. */
+  readonly #saying = new Map<string, AbortController>();
+  readonly #said: Promise<void>[] = [];
   readonly #vms: PlayedVm[] = [];
 
   private constructor(lab: OvnLab, databases: ReadonlyMap<string, Database>, wishes: ClusterWishes) {
@@ -72,10 +82,12 @@ export class LabCluster implements AsyncDisposable {
     const cluster = new LabCluster(lab, databases, wishes);
     const limit = signal ?? AbortSignal.timeout(60_000);
     for (const name of databases.keys()) await cluster.writer.sweep(name, new Map(), limit);
-    const speakers = [...databases.values()].flatMap(({ zone }) => localNodes(zone())).map((node) => async () => {
-      const speaker = await Speaker.open(lab.node(node.name), node, lab.programs, signal);
-      cluster.#speakers.set(node.name, speaker);
-    });
+    const speakers = [...databases.values()]
+      .flatMap(({ zone }) => localNodes(zone()))
+      .map((node) => async () => {
+        const speaker = await Speaker.open(lab.node(node.name), node, lab.programs, signal);
+        cluster.#speakers.set(node.name, speaker);
+      });
     await together(speakers, signal);
     await lab.outside.run(["ip", "route", "add", "10.244.0.0/16", "via", lab.wiring.outsideAddressOf(1)]);
     await cluster.settled(signal);
@@ -131,11 +143,27 @@ export class LabCluster implements AsyncDisposable {
     return vm;
   }
 
-  /** What the nodes' daemons would say of a VM that has moved. */
-  async announce(from: string | undefined, to: VmPlacement): Promise<void> {
-    if (this.#wishes.without?.has("announcements") === true) return;
+  /** What the nodes' daemons would say of a VM that has moved, as often as they would, until it moves again. */
+  announce(from: string | undefined, to: VmPlacement): void {
     const all = announcementsOf({ from, to }, this.#neighbours());
-    await Promise.all([...this.#speakers.values()].map((speaker) => speaker.say(all)));
+    if (this.#wishes.without?.has("announcements") === true || all.length === 0) return;
+    this.#saying.get(to.name)?.abort();
+    const saying = new AbortController();
+    this.#saying.set(to.name, saying);
+    this.#said.push(this.#say(all, saying.signal));
+  }
+
+  async #say(all: readonly Announcement[], signal: AbortSignal): Promise<void> {
+    let spentMs = 0;
+    for (const atMs of announceAtMs) {
+      try {
+        await pause(atMs - spentMs, undefined, { signal });
+      } catch {
+        return; // it has moved again, or the lab ends
+      }
+      spentMs = atMs;
+      await Promise.all([...this.#speakers.values()].map((speaker) => speaker.say(all)));
+    }
   }
 
   /** Every chassis has what is in the databases now. */
@@ -144,6 +172,8 @@ export class LabCluster implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const saying of this.#saying.values()) saying.abort();
+    await Promise.allSettled(this.#said);
     for (const { client } of this.#databases.values()) await client.close();
   }
 

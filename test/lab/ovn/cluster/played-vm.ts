@@ -79,7 +79,7 @@ export class PlayedVm {
       await writer.write(zone, new Map([[`${namespace}/${name}`, placement ?? "gone"]]), signal);
     const from = this.placement?.activeNode;
     this.placement = placement;
-    if (placement !== undefined) await this.#cluster.announce(from, placement);
+    if (placement !== undefined) this.#cluster.announce(from, placement);
   }
 
   #port({ name, uid }: PlayedPod): { port: string; portVersion: string } {

@@ -1,8 +1,8 @@
 // A node's own port on its switch, and what the node says there: the frames go the way of every packet that the node
 // sends by it, through OVN's flows.
-import { parseMac } from "../../../../src/net/mac.ts";
-import { type Announcement } from "../../../../src/migration/neighbours/announcements.ts";
+import type { Announcement } from "../../../../src/migration/neighbours/announcements.ts";
 import { framesOf } from "../../../../src/migration/neighbours/frames.ts";
+import { parseMac } from "../../../../src/net/mac.ts";
 import { managementPort } from "../../../../src/ovn/names.ts";
 import { managementAddress, onSubnet } from "../../../../src/ovn/zone/addresses.ts";
 import type { ZoneNode } from "../../../../src/ovn/zone/zone.ts";
@@ -25,7 +25,12 @@ export class Speaker {
   }
 
   /** Resolves when OVN has taken the port in. */
-  static async open(node: OvnNode, { name, managementMac, subnets }: ZoneNode, programs: OvnPrograms, signal?: AbortSignal) {
+  static async open(
+    node: OvnNode,
+    { name, managementMac, subnets }: ZoneNode,
+    programs: OvnPrograms,
+    signal?: AbortSignal,
+  ) {
     await node.switch.addPort(link, { "iface-id": managementPort(name) }, signal, "internal");
     await node.namespace.run(
       ["ip", "link", "set", link, "address", managementMac!, "mtu", `${podMtu}`, "up"],
@@ -41,7 +46,9 @@ export class Speaker {
   async say(announcements: readonly Announcement[]): Promise<void> {
     const { switch: own, name } = this.#node;
     const port = own.portNumber(link);
-    const frames = announcements.filter(({ node }) => node === name).flatMap((each) => framesOf(each, parseMac(this.#mac)));
+    const frames = announcements
+      .filter(({ node }) => node === name)
+      .flatMap((each) => framesOf(each, parseMac(this.#mac)));
     if (frames.length === 0) return;
     const commands = frames.map((frame) => {
       const words = `in_port=${port} packet=${Buffer.from(frame).toString("hex")} actions=table`;
