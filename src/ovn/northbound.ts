@@ -8,9 +8,10 @@ import { ovnNorthbound } from "../ovsdb/schema/ovn-northbound.ts";
 import type { OvsdbClient } from "../ovsdb/session/client.ts";
 import type { Desired } from "./desired.ts";
 import { OvnError } from "./error.ts";
-import { ownedBy } from "./plan/owned.ts";
+import { ownedBy, ownersIn } from "./plan/owned.ts";
 import { plan, type Plan } from "./plan/plan.ts";
 import { View } from "./plan/view.ts";
+import type { VmName } from "./rows/marks.ts";
 import { global, tables } from "./rows/tables.ts";
 import { type OvnVersion, parseVersion } from "./zone/features.ts";
 
@@ -48,6 +49,11 @@ export class Northbound {
   get version(): OvnVersion | undefined {
     const [row] = this.#client.rows(global).list();
     return parseVersion(row?.options.get("northd_internal_version"));
+  }
+
+  /** Those of which there is any row, of our making or OVN-Kubernetes'. */
+  vms(): readonly VmName[] {
+    return ownersIn(this.#view);
   }
 
   /** The transaction that would be sent. */

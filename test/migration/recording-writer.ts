@@ -1,7 +1,7 @@
 // A northbound that writes down what it is told: the rows of each zone, and each write with what must never be seen.
 import { expect } from "vitest";
 
-import type { Placements, PlacementWriter } from "../../src/migration/leader/placement-writer.ts";
+import type { KnownVms, Placements, PlacementWriter } from "../../src/migration/leader/placement-writer.ts";
 import type { VmPlacement } from "../../src/ovn/vm/placement.ts";
 
 export class RecordingWriter implements PlacementWriter {
@@ -30,7 +30,7 @@ export class RecordingWriter implements PlacementWriter {
     }
   }
 
-  async sweep(zone: string, known: ReadonlySet<string>): Promise<void> {
+  async sweep(zone: string, known: KnownVms): Promise<void> {
     this.sweeps += 1;
     const rows = this.#zone(zone);
     for (const vm of rows.keys()) if (!known.has(vm)) rows.delete(vm);

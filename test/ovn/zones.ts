@@ -29,6 +29,7 @@ function nodeNamed(name: string, localTo: string | undefined): ZoneNode {
       interfaceId: `breth0_${name}`,
       physicalNetwork: "physnet",
       vlan: undefined,
+      masks: true,
     },
     managementMac: parseMac(`02:00:00:00:02:0${id}`),
   };

@@ -11,7 +11,7 @@ import { type FoundNetwork, networkEntry, podNetworksAnnotation, writePodNetwork
 import { addressSteps, type AddressStep, strangers } from "../plan/inheritance.ts";
 import { homeOf, networkOf, placementOf } from "../plan/placement-of.ts";
 import { holderOf } from "../plan/rivals.ts";
-import { situate } from "../plan/situation.ts";
+import { situate, type Situation } from "../plan/situation.ts";
 import { annotate } from "./annotate.ts";
 import type { MigrationCaches } from "./caches.ts";
 import type { MigrationOptions } from "./options.ts";
@@ -56,12 +56,11 @@ export class Machines {
     // A living VM of which nobody knows the address: what is there of it stays.
     if (network === undefined && pods.some(isLiving))
       return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
-    const nodes = this.#caches.nodeSubnets;
-    const situation = situate(pods, { nowMs: clock.wallMs(), home: homeOf(network, nodes) });
+    const situation = this.#situate(pods, network);
     this.#tellProblems(pods);
     const { namespace = "", name } = parseKey(key);
     const isTheirs = network !== undefined && this.#isAnothers(key, network, pods);
-    const placement = network && !isTheirs ? placementOf({ namespace, name }, situation, network, nodes) : undefined;
+    const placement = network && !isTheirs ? this.#place(key, situation, network) : undefined;
     await this.#rows.write(key, placement ?? "gone", signal);
     this.#moved(key, placement);
     if (this.#options.keepsRecords !== false) {
@@ -70,6 +69,14 @@ export class Machines {
     }
     if (situation.recheckMs === undefined) return undefined;
     return { requeueAfterMs: Math.max(1, situation.recheckMs - clock.wallMs()) };
+  }
+
+  /** As its pods say it now; undefined: they do not, or its addresses are another VM's. */
+  placement(key: ObjectKey): VmPlacement | undefined {
+    const pods = this.#caches.launchersOf(key);
+    const network = networkOf(pods);
+    if (network === undefined || this.#rivalOf(key, network) !== undefined) return undefined;
+    return this.#place(key, this.#situate(pods, network), network);
   }
 
   /** Addresses of VMs that run, by the node whose subnet they are in now: nobody else may have them there. */
@@ -110,16 +117,31 @@ export class Machines {
     return true;
   }
 
+  #situate(pods: readonly Launcher[], network: FoundNetwork | undefined): Situation {
+    return situate(pods, { nowMs: this.#options.clock.wallMs(), home: homeOf(network, this.#caches.nodeSubnets) });
+  }
+
+  #place(key: ObjectKey, situation: Situation, network: FoundNetwork): VmPlacement | undefined {
+    const { namespace = "", name } = parseKey(key);
+    return placementOf({ namespace, name }, situation, network, this.#caches.nodeSubnets);
+  }
+
+  #isAnothers(key: ObjectKey, network: FoundNetwork, pods: readonly Launcher[]): boolean {
+    const rival = this.#rivalOf(key, network);
+    if (rival === undefined) return false;
+    const { address, holder } = rival;
+    const words = `${address} is the address of VM ${holder}, which had it first: this VM has no network until it is started anew.`;
+    this.#tell(pods, "AddressTaken", words);
+    return true;
+  }
+
   /** Another VM has had one of its addresses for longer. */
-  #isAnothers(key: ObjectKey, { addresses }: FoundNetwork, pods: readonly Launcher[]): boolean {
+  #rivalOf(key: ObjectKey, { addresses }: FoundNetwork): { address: Address; holder: ObjectKey } | undefined {
     for (const { address } of addresses) {
       const holder = holderOf(this.#caches.holdersOf(`${address}`));
-      if (holder === undefined || holder === key) continue;
-      const words = `${address} is the address of VM ${holder}, which had it first: this VM has no network until it is started anew.`;
-      this.#tell(pods, "AddressTaken", words);
-      return true;
+      if (holder !== undefined && holder !== key) return { address, holder };
     }
-    return false;
+    return undefined;
   }
 
   #tellProblems(pods: readonly Launcher[]): void {

@@ -8,11 +8,17 @@ import type { PodNetwork } from "../objects/pod-network.ts";
 /** What is to be in a zone of each of these VMs, whole; `gone`: nothing. VMs that are not named keep what they have. */
 export type Placements = ReadonlyMap<ObjectKey, VmPlacement | "gone">;
 
+/** VMs that run, and where; undefined: that cannot be said yet, and what is there of it stays. */
+export type KnownVms = ReadonlyMap<ObjectKey, VmPlacement | undefined>;
+
 export interface PlacementWriter {
   /** Resolves when all of it is in the zone's northbound database: in one transaction, or in none. */
   write(zone: string, placements: Placements, signal: AbortSignal): Promise<void>;
-  /** Removes what is there of VMs that are not among these; called before the first `write` to a zone. */
-  sweep(zone: string, known: ReadonlySet<ObjectKey>, signal: AbortSignal): Promise<void>;
+  /**
+   * Removes what is there of VMs that are not among these; called before the first `write` to a zone. Rows of a VM may
+   * depend on where others are: from here on all of them are known.
+   */
+  sweep(zone: string, known: KnownVms, signal: AbortSignal): Promise<void>;
 }
 
 /** Which northbound databases this process writes: one, one of each node, or that of its own node. */

@@ -9,6 +9,7 @@ import type { MigrationCaches } from "./caches.ts";
 import { Machines } from "./machines.ts";
 import type { MigrationOptions } from "./options.ts";
 import { Ovnkube } from "./ovnkube.ts";
+import type { KnownVms } from "./placement-writer.ts";
 import { Records } from "./records.ts";
 import { ZoneRows } from "./zone-rows.ts";
 
@@ -109,9 +110,9 @@ export class MigrationTerm {
     } while (await sleep(clock, sweepMs, signal));
   }
 
-  #known(): ReadonlySet<string> {
+  #known(): KnownVms {
     const running = [...this.#caches.vms()].filter((key) => this.#caches.launchersOf(key).some(isLiving));
-    return new Set(running);
+    return new Map(running.map((key) => [key, this.machines.placement(key)]));
   }
 
   #ovnkubeChanged(found: readonly string[]): void {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { parseMac } from "../../net/mac.ts";
 import type { VmPlacement } from "../../ovn/vm/placement.ts";
-import { oneZone } from "./placement-writer.ts";
+import { type KnownVms, oneZone } from "./placement-writer.ts";
 import { ZoneRows } from "./zone-rows.ts";
 
 const { signal } = new AbortController();
@@ -27,9 +27,9 @@ function rowsWith(...failing: number[]) {
   const writer = {
     write: (zone: string, vms: ReadonlyMap<string, VmPlacement | "gone">) =>
       call(`${zone}: ${[...vms].map(([vm, row]) => `${vm} ${row === "gone" ? row : row.activeNode}`).join()}`),
-    sweep: (zone: string, known: ReadonlySet<string>) => call(`${zone}: all but ${[...known].join()}`),
+    sweep: (zone: string, known: KnownVms) => call(`${zone}: all but ${[...known.keys()].join()}`),
   };
-  const rows = new ZoneRows({ writer, zones: oneZone("z"), known: () => new Set(["t/vm1"]) });
+  const rows = new ZoneRows({ writer, zones: oneZone("z"), known: () => new Map([["t/vm1", undefined]]) });
   return { rows, calls, write: (row: VmPlacement | "gone") => rows.write("t/vm1", row, signal).catch(() => {}) };
 }
 

@@ -2,14 +2,14 @@
 // rows of VMs that are gone are removed.
 import type { ObjectKey } from "../../kube/meta.ts";
 import type { VmPlacement } from "../../ovn/vm/placement.ts";
-import type { PlacementWriter, Zones } from "./placement-writer.ts";
+import type { KnownVms, PlacementWriter, Zones } from "./placement-writer.ts";
 import { zoneOrder } from "./zone-order.ts";
 
 export interface ZoneRowsOptions {
   readonly writer: PlacementWriter;
   readonly zones: Zones;
   /** VMs that run, as they are known now. */
-  readonly known: () => ReadonlySet<ObjectKey>;
+  readonly known: () => KnownVms;
 }
 
 export class ZoneRows {

@@ -17,6 +17,13 @@ import type { VmPlacement } from "../../ovn/vm/placement.ts";
 /** 0a:58 and the octets of 169.254.1.1: on every node the MAC of what is not on the node's own switch. */
 export const proxyMac: Mac = parseMac("0a:58:a9:fe:01:01");
 
+/**
+ * When all of it is said, from the moment that the rows are written. Rows are not flows yet: a frame to the VM is
+ * thrown away by its new node until ovn-controller has followed, in 20 ms or in a second on a busy node, and nobody
+ * tells when. What is said late for a VM that has moved on meanwhile is wrong: whoever says it stops then.
+ */
+export const announceAtMs = [0, 30, 100, 250, 600, 1500, 4000] as const;
+
 /** A pod or a VM that is running, with its own MAC. */
 export interface Neighbour {
   readonly mac: Mac;

@@ -1,7 +1,7 @@
 // The rows that a scope is about: those go that are not wanted. Ours and OVN-Kubernetes' of the same VMs alike.
 import type { Desired } from "../desired.ts";
 import { clusterRouter, gatewayRouter } from "../names.ts";
-import { printVm, vmOf } from "../rows/marks.ts";
+import { parseVm, printVm, type VmName, vmOf } from "../rows/marks.ts";
 import { parentOf, type TableName, tableNames } from "../rows/tables.ts";
 import type { VmPlacement } from "../vm/placement.ts";
 import type { Existing, View } from "./view.ts";
@@ -13,6 +13,12 @@ export function ownedBy(view: View, { scope, vms }: Desired): Existing[] {
   const marked = ofVms.flatMap((table) => markedRows(view, table, scope.vms)).filter(isOnDefaultNetwork);
   const placements = new Map(vms.map((vm) => [printVm(vm), vm]));
   return [...topology, ...marked, ...unmarkedRows(view, marked, placements)];
+}
+
+/** The VMs whose rows are there. */
+export function ownersIn(view: View): readonly VmName[] {
+  const marked = ofVms.flatMap((table) => markedRows(view, table, "all")).filter(isOnDefaultNetwork);
+  return [...new Set(marked.map((row) => vmOfRow(row)!))].map(parseVm);
 }
 
 function markedRows(view: View, table: TableName, of: Desired["scope"]["vms"]): readonly Existing[] {

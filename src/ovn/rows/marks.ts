@@ -13,6 +13,12 @@ const zone = `${prefix}zone`;
 
 export const printVm = ({ namespace, name }: VmName): string => `${namespace}/${name}`;
 
+/** What `printVm` has made: neither part has a slash. */
+export function parseVm(text: string): VmName {
+  const at = text.indexOf("/");
+  return { namespace: text.slice(0, at), name: text.slice(at + 1) };
+}
+
 /** Of a route or policy. `zone`: whether the VM is at a node of this database. */
 export function vmMarks({ namespace, name }: VmName, where: "local" | "remote"): Record<string, string> {
   return { [`${prefix}namespace`]: namespace, [`${prefix}vm`]: name, [zone]: where };

@@ -80,7 +80,8 @@ function routesOf(zone: Zone, { name: of }: ZoneNode, gateway: Gateway): readonl
   return [...inward, ...outward];
 }
 
-function nat(zone: Zone, { name: of, joinAddresses }: ZoneNode, { addresses }: Gateway): readonly Wanted[] {
+function nat(zone: Zone, { name: of, joinAddresses }: ZoneNode, { addresses, masks }: Gateway): readonly Wanted[] {
+  if (!masks) return [];
   const sources = [...zone.clusterSubnets, ...joinAddresses];
   return sources.flatMap((source) => {
     const own = addresses.find(({ address }) => address.family === source.family)?.address;

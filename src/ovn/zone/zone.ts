@@ -15,6 +15,11 @@ export interface Gateway {
   /** As the chassis' bridge mappings call it. */
   readonly physicalNetwork: string;
   readonly vlan: number | undefined;
+  /**
+   * What leaves has the node's address (SNAT). False: the world outside has routes to the cluster's subnets (BGP), and
+   * speaks with pods and VMs by their own addresses.
+   */
+  readonly masks: boolean;
 }
 
 export interface ZoneNode {

@@ -9,8 +9,12 @@ export interface GuestWishes {
   readonly name: string;
   /** The logical port that it is. */
   readonly port: string;
+  /** `iface-id-ver`: where the logical port has one, OVN binds only an interface that has the same (the pod's UID). */
+  readonly portVersion?: string;
   readonly mac: string;
 }
+
+type SeatPort = Pick<GuestWishes, "port" | "portVersion">;
 
 interface GuestPlan extends GuestWishes {
   /** Where its image is written. */
@@ -67,11 +71,11 @@ export class OvnGuest {
   }
 
   static async boot(node: OvnNode, plan: GuestPlan, signal?: AbortSignal): Promise<OvnGuest> {
-    return new OvnGuest(plan, await sit(node, plan, plan.port, 0, false, signal));
+    return new OvnGuest(plan, await sit(node, plan, plan, 0, false, signal));
   }
 
   /** A second QEMU on that node, which waits for this one's memory. */
-  async prepareSeat(node: OvnNode, port: string, signal?: AbortSignal): Promise<Seat> {
+  async prepareSeat(node: OvnNode, port: SeatPort, signal?: AbortSignal): Promise<Seat> {
     const seat = await sit(node, this.plan, port, ++this.#count, true, signal);
     this.#seats.add(seat);
     return seat;
@@ -134,7 +138,7 @@ export class OvnGuest {
 async function sit(
   node: OvnNode,
   { name, mac, folder }: GuestPlan,
-  port: string,
+  { port, portVersion }: SeatPort,
   number: number,
   waits: boolean,
   signal?: AbortSignal,
@@ -144,7 +148,8 @@ async function sit(
     ["ip", "tuntap", "add", "dev", tap, "mode", "tap"],
     ["ip", "link", "set", tap, "mtu", `${podMtu}`, "up"],
   );
-  await node.switch.addPort(tap, { "iface-id": port, "attached-mac": mac }, signal);
+  const version = portVersion === undefined ? {} : { "iface-id-ver": portVersion };
+  await node.switch.addPort(tap, { "iface-id": port, "attached-mac": mac, ...version }, signal);
   const machine = await Guest.start({
     name: `${name}-${number}`,
     place: node.namespace.place,

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import type { Qmp } from "../guest/qmp.ts";
 import { until } from "../wait.ts";
-import type { OvnGuest, Seat } from "./guest.ts";
+import type { GuestWishes, OvnGuest, Seat } from "./guest.ts";
 import type { OvnNode } from "./node.ts";
 
 /**
@@ -14,9 +14,8 @@ import type { OvnNode } from "./node.ts";
  */
 type Moment = "prepared" | "stopped" | "resumed" | "completed";
 
-export interface MigrationWishes {
-  /** The logical port that it is on the target; the same one where two chassis may have it. */
-  readonly port: string;
+/** `port`: the logical port that it is on the target; the same one where two chassis may have it. */
+export interface MigrationWishes extends Pick<GuestWishes, "port" | "portVersion"> {
   /** The guest runs on the target before its memory is there. */
   readonly postCopy?: true;
   /** What is done at a moment. The migration goes on meanwhile, but for `prepared`, which it waits for. */
@@ -43,7 +42,7 @@ export async function migrate(guest: OvnGuest, node: OvnNode, wishes: MigrationW
   const limit = AbortSignal.timeout(patienceMs);
   const signal = wishes.signal === undefined ? limit : AbortSignal.any([wishes.signal, limit]);
   const source = guest.seat;
-  const target = await guest.prepareSeat(node, wishes.port, signal);
+  const target = await guest.prepareSeat(node, wishes, signal);
   try {
     await node.switch.installed(target.tap, signal);
     const migration = await handOver(guest, target, wishes, signal);

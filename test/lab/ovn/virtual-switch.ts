@@ -87,10 +87,18 @@ export class VirtualSwitch {
     return `unix:${join(this.plan.folder, `${bridgeName}.mgmt`)}`;
   }
 
-  /** Puts a link of the namespace on br-int; resolves once the switch sends to it. OVN binds it in its own time. */
-  async addPort(link: string, externalIds: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<void> {
+  /**
+   * Puts a link of the namespace on br-int, or makes one there (`internal`); resolves once the switch sends to it. OVN
+   * binds it in its own time.
+   */
+  async addPort(
+    link: string,
+    externalIds: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+    type: "" | "internal" = "",
+  ): Promise<void> {
     await this.client.ovsdb.transact([
-      vs.insert("Interface", { name: link, external_ids: externalIds }, { named: "link" }),
+      vs.insert("Interface", { name: link, type, external_ids: externalIds }, { named: "link" }),
       vs.insert("Port", { name: link, interfaces: [named("link")] }, { named: "port" }),
       vs.mutate("Bridge", [["name", "==", "br-int"]], [["ports", "insert", [named("port")]]]),
     ]);

@@ -2,14 +2,17 @@
 // the RARP that QEMU sends when the guest goes on there. Nothing in the database has to change in time.
 import { setTimeout as pause } from "node:timers/promises";
 
-import { HandTopology, macOf } from "../hand-topology.ts";
+import { parseAddress } from "../../../../src/net/address.ts";
+import { macOf as macOfAddress } from "../../../../src/ovn/zone/addresses.ts";
 import { migrate } from "../migration.ts";
 import { ovnVersions } from "../packages.ts";
+import { SpanningSwitch } from "../spanning-switch.ts";
 import { configuration, type Scenario, witnesses } from "./scenario.ts";
 
 const network = "l2";
 const port = "l2-vm1";
 const address = "192.168.77.8";
+const macOf = (text: string) => macOfAddress(parseAddress(text));
 /** Before and after the move: as in routed.ts. */
 const steadyMs = 1000;
 const afterMs = 2000;
@@ -21,13 +24,11 @@ export const multichassis: Scenario = {
   zones: "one",
   versions: [...ovnVersions].reverse(),
   async run(lab, { signal, reactionMs }) {
-    await using topology = await HandTopology.open(lab, signal);
-    await topology.spanningSwitch(network);
-    await topology.spanningPort(network, port, address, { "requested-chassis": "node1" });
-    await topology.spanningDhcp("vm1", port, address);
+    await using wide = await SpanningSwitch.open(lab, network, signal);
+    await wide.servedPort(port, macOf(address), address, { "requested-chassis": "node1" });
     const pods = lab.nodes.map(async ({ name: node }, at) => {
       const own = { name: `c${at + 1}`, address: `192.168.77.${at + 21}` };
-      await topology.spanningPort(network, `l2-${own.name}`, own.address, { "requested-chassis": node });
+      await wide.port(`l2-${own.name}`, macOf(own.address), own.address, { "requested-chassis": node });
       const plan = {
         name: own.name,
         port: `l2-${own.name}`,
@@ -46,10 +47,10 @@ export const multichassis: Scenario = {
     const before = await configuration(guest);
     const probes = await witnesses(address, Object.fromEntries(places));
     await pause(steadyMs, undefined, { signal });
-    await topology.portOptions(port, { "requested-chassis": "node1,node2", "activation-strategy": "rarp" });
+    await wide.options(port, { "requested-chassis": "node1,node2", "activation-strategy": "rarp" });
     const moved = await migrate(guest, lab.node("node2"), {
       port,
-      at: { completed: () => topology.portOptions(port, { "requested-chassis": "node2" }) },
+      at: { completed: () => wide.options(port, { "requested-chassis": "node2" }) },
       delaysMs: { completed: reactionMs },
       signal,
     });

@@ -2,9 +2,10 @@
 // Its pods: a1 on the node of its subnet, a2 and a3 on the others, and the world outside.
 import { setTimeout as pause } from "node:timers/promises";
 
-import { HandTopology, macOf } from "../hand-topology.ts";
+import { LabCluster } from "../cluster/cluster.ts";
 import type { OvnLab } from "../lab.ts";
-import { type Migration, migrate } from "../migration.ts";
+import type { Migration } from "../migration.ts";
+import { ovnVersions } from "../packages.ts";
 import type { Probe } from "../probe.ts";
 import { configuration, type Scenario, type ScenarioWishes, type Told, witnesses } from "./scenario.ts";
 
@@ -14,8 +15,7 @@ const steadyMs = 1000;
 /** What goes wrong after a move goes wrong in this time: neighbours, and flows that come late. */
 const afterMs = 2000;
 
-/** By hand only where arp_proxy takes a network, from OVN 23.06 on; src/ovn knows how without. */
-const versions = ["25.03"] as const;
+const versions = [...ovnVersions].reverse();
 
 export const away: Scenario = {
   name: "away",
@@ -54,39 +54,27 @@ export const postCopy: Scenario = {
 };
 
 async function routed(lab: OvnLab, wishes: ScenarioWishes, hops: readonly string[], isPostCopy = false): Promise<Told> {
-  const { signal, reactionMs } = wishes;
-  await using topology = await HandTopology.open(lab, signal);
-  const address = topology.addressOn(home, 8);
-  await topology.dhcp("vm1", address);
-  await topology.vmPort("vm1", "vm1-0", home, address);
+  const { signal, reactionMs, without } = wishes;
+  await using cluster = await LabCluster.open(lab, { ...(without && { without }) }, signal);
   const names = lab.nodes.map(({ name }, at) => [`a${at + 1}`, name] as const);
-  const [guest, ...pods] = await Promise.all([
-    lab.guest(home, { name: "vm1", port: "vm1-0", mac: macOf(address) }, signal),
-    ...names.map(([name, node]) => topology.pod(name, node, 5, signal)),
+  const [vm, ...pods] = await Promise.all([
+    cluster.vm("vm1", home, 8, signal),
+    ...names.map(([name, node]) => cluster.pod(name, node, 5, signal)),
   ]);
-  await guest.leased(signal);
+  await vm.guest.leased(signal);
   const places = Object.fromEntries(pods.map(({ plan, namespace }) => [plan.name, namespace]));
   let probes: Probe[] = [];
   let before: string[] = [];
   let moved: Migration | undefined;
   for (const [at, node] of hops.entries()) {
     if (at === hops.length - 1) {
-      before = await configuration(guest);
-      probes = await witnesses(address, { ...places, outside: lab.outside });
+      before = await configuration(vm.guest);
+      probes = await witnesses(vm.address, { ...places, outside: lab.outside });
       await pause(steadyMs, undefined, { signal });
     }
-    const from = { node: guest.seat.node.name, port: `vm1-${at}` };
-    const port = `vm1-${at + 1}`;
-    await topology.vmPort("vm1", port, node, address);
-    moved = await migrate(guest, lab.node(node), {
-      port,
-      at: { resumed: () => topology.moved(guest, address, from) },
-      delaysMs: { resumed: reactionMs },
-      ...(isPostCopy && { postCopy: true }),
-      signal,
-    });
+    moved = await vm.move(node, { reactionMs, ...(isPostCopy && { postCopy: true }), signal });
   }
   await pause(afterMs, undefined, { signal });
   const reports = await Promise.all(probes.map((probe) => probe.end()));
-  return { moved: moved!, probes: reports, before, after: await configuration(guest) };
+  return { moved: moved!, probes: reports, before, after: await configuration(vm.guest) };
 }

@@ -2,6 +2,7 @@
 import { loadavg } from "node:os";
 
 import { longest } from "../arrivals.ts";
+import type { ClusterWishes } from "../cluster/cluster.ts";
 import type { OvnGuest } from "../guest.ts";
 import type { OvnLab, OvnLabOptions } from "../lab.ts";
 import type { Migration } from "../migration.ts";
@@ -22,6 +23,7 @@ export interface Scenario {
 export interface ScenarioWishes {
   /** From QEMU's word that the guest runs on the target until the network follows: what Kubernetes takes to say it. */
   readonly reactionMs: number;
+  readonly without?: ClusterWishes["without"];
   readonly signal: AbortSignal;
 }
 
