@@ -10,6 +10,7 @@ import { type OvnLab, ovnLab } from "../lab/ovn/lab.ts";
 import { ensureOvn, ovnVersions } from "../lab/ovn/packages.ts";
 import type { OvnPod } from "../lab/ovn/pod.ts";
 import { Probe } from "../lab/ovn/probe.ts";
+import { until } from "../lab/wait.ts";
 import { volume } from "../volume.ts";
 
 /** Once per machine and version: apt brings 45 MB, at whatever speed the mirror has. */
@@ -52,6 +53,21 @@ describe.each(volume(ovnVersions.slice(-1), ovnVersions))("OVN %s", (version) =>
     });
     expect(await vm.guest.addresses()).toEqual(["10.244.0.8/24"]);
     expect((await vm.guest.routes()).toSorted()).toEqual(routes);
+  });
+
+  test("its router answers a link-local address of any making", async () => {
+    const asked = async (own: string) => {
+      const set = `ip -6 addr flush dev eth0; ip -6 addr add ${own}/64 dev eth0; ip -6 neigh flush dev eth0`;
+      await vm.guest.machine.console.run(set);
+      // The guest first asks whether anybody else has the address, for a second.
+      const look = async () => {
+        const words = "ping -c 1 -W 1 fe80::1%eth0; ip -6 neigh show dev eth0";
+        return /^fe80::1 lladdr (\S+)/m.exec((await vm.guest.machine.console.run(words)).output)?.[1];
+      };
+      return await until(look, { what: `fe80::1 to answer ${own}`, everyMs: 200 });
+    };
+    expect(await asked("fe80::858:aff:fef4:8")).toBe(proxyMac);
+    expect(await asked("fe80::1234")).toBe(proxyMac);
   });
 
   test("it moves to another node: same address, same gateway, no connection lost", async () => {

@@ -55,7 +55,9 @@ function addressesOf({ table, row }: Existing): readonly string[] {
   if (table === "Logical_Router_Static_Route") return [row["ip_prefix"] as string];
   if (table === "Logical_Router_Policy") return [(row["match"] as string).replace(/^ip[46]\.src == /, "")];
   if (table !== "Logical_Switch_Port") return [];
-  return [...(row["port_security"] as ReadonlySet<string>)].flatMap((each) => each.split(" ").slice(1));
+  return [...(row["port_security"] as ReadonlySet<string>)]
+    .flatMap((each) => each.split(" ").slice(1))
+    .filter((each) => !each.includes("/"));
 }
 
 /** A pod of its namespace, and no other VM's: of a port that has the VM's address nobody else is meant. */

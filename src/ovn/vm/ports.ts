@@ -15,12 +15,20 @@ export function portOf(zone: Zone, vm: VmPlacement, port: VmPort, dhcp: DhcpRefs
     name: podPort(vm.namespace, port.podName),
     type: "",
     addresses: port.isActive ? [own] : [],
-    port_security: [own],
+    port_security: [`${own}${linkLocalOf(vm)}`],
     options: { "iface-id-ver": port.podUid, "requested-chassis": nodeOf(zone, port.node)!.chassis },
     external_ids: portMarks(vm satisfies VmName),
   };
   const refs = { dhcpv4_options: dhcp[4], dhcpv6_options: dhcp[6] };
   return wanted("Logical_Switch_Port", row, { within: port.node, refs });
+}
+
+/**
+ * A guest makes its link-local address as it likes (RFC 7217): OVN by itself knows the one that follows from the MAC
+ * alone, and would drop a neighbour solicitation from any other.
+ */
+function linkLocalOf({ addresses }: VmPlacement): string {
+  return addresses.some(({ address }) => address.family === 6) ? " fe80::/64" : "";
 }
 
 /** `0a:58:0a:f4:00:08 10.244.0.8 fd10:244::8`: one string, IPv4 first. */

@@ -20,12 +20,12 @@ describe("a VM away from home, in one zone", () => {
     const ports = of(one, away, "Logical_Switch_Port");
     const own = "0a:58:0a:f4:00:04 10.244.0.4 fd10:244:0:1::4";
     expect(ports).toMatchObject([
-      { name: "t_vl-a", addresses: [], port_security: [own] },
+      { name: "t_vl-a", addresses: [], port_security: [`${own} fe80::/64`] },
       {
         name: "t_vl-b",
         type: "",
         addresses: [own],
-        port_security: [own],
+        port_security: [`${own} fe80::/64`],
         options: { "iface-id-ver": "uid-vl-b", "requested-chassis": "chassis-n2" },
         external_ids: { namespace: "t", pod: "true" },
       },
