@@ -186,7 +186,8 @@ describe("connections that break", () => {
         if (!silent) ok(request, response);
       }, options);
       const kube = client(port);
-      const late = await failure(kube.create(pods, pod, { timeoutMs: 300 }));
+      // Long enough for the handshake on a busy machine.
+      const late = await failure(kube.create(pods, pod, { timeoutMs: 2000 }));
       expect(late.code).toBe("outcome-unknown");
       silent = false;
       await kube.get(pods, { namespace: "a", name: "p" });
