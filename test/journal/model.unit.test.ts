@@ -31,7 +31,7 @@ const options = { folder: "/j", now: () => (nowMs += 300), ballastBytes: 8192, s
 
 class Model {
   readonly #may: May[] = Array.from({ length: count + 1 }, () => new Set([""]));
-  /** Asked and not answered, in the order in which they were asked. */
+  /** Asked and not answered. */
   readonly #open = new Set<Ask>();
 
   #asked = 0;
@@ -60,7 +60,8 @@ class Model {
 
   fail(ask: Ask, code: string): void {
     this.#open.delete(ask);
-    if (code === "outcome-unknown") this.#may[ask.at] = whatMayBe(this.#may[ask.at]!, [ask]);
+    // It may have come after one that is still on its way: a failed batch has both, in the order of the journal.
+    if (code === "outcome-unknown") this.#may[ask.at] = whatMayBe(this.#may[ask.at]!, [...this.#waiting(ask.at), ask]);
   }
 
   /** With what is on its way. */
@@ -73,13 +74,17 @@ class Model {
   }
 }
 
+/** In any order: of requests that are under way at once, the one that was asked first may wait for the disk. */
 function whatMayBe(may: May, asks: readonly Ask[]): May {
   const all = new Set(may);
-  for (const { kind, by } of asks) {
-    if (kind === "take" && all.has("")) all.add(by);
-    if (kind === "release" && all.has(by)) all.add("");
-    if (kind === "seal") all.add("sealed");
-    if (kind === "unseal") all.add("");
+  for (let before = -1; before < all.size; ) {
+    before = all.size;
+    for (const { kind, by } of asks) {
+      if (kind === "take" && all.has("")) all.add(by);
+      if (kind === "release" && all.has(by)) all.add("");
+      if (kind === "seal") all.add("sealed");
+      if (kind === "unseal") all.add("");
+    }
   }
   return all;
 }
