@@ -186,8 +186,16 @@ export function checkStories(fixture: () => Fixture): void {
     const floating = parsePrefix("10.73.0.240/28");
     const place = { namespace: system, network: "floats", range, pool: "floats" };
     const sliced = writeSlicedRanges({ version: 1, ranges: [{ ...place, phase: "open", floating, blocks: [] }] });
+    // The pool of the whole range, which says who arbitrates what is shared of it.
+    const entry = { "5": { id: "c", podref: "shop/a", ifname: "net1" } };
+    await fixture().whereaboutsPool("floats-10.73.0.0-24", "10.73.0.0/24", entry);
+    await fixture().hold("10.73.0.245", { uid: "b" }, { pool: `${system}/floats-10.73.0.240-28` });
+    expect(codes(await find())).toContain("overlapping-ranges");
     await tellSliced(sliced);
-    expect(codes(await find())).not.toContain("pool-without-network");
+    const found = await find();
+    expect(codes(found)).not.toContain("overlapping-ranges");
+    const part = `IPPool ${system}/floats-10.73.0.240-28`;
+    expect(codes(found.filter(({ objects }) => objects.includes(part)))).not.toContain("pool-without-network");
   });
 
   it("entries without a hold: made while whereabouts is silent, left while it is active", async () => {

@@ -21,7 +21,10 @@ export function examinePools(snapshot: Snapshot): Finding[] {
   const members = membersOf(snapshot.held, snapshot.index);
   return [
     ...snapshot.pools.flatMap((each) => examinePool(snapshot, each, members.get(each.range.key) ?? [])),
-    ...overlapsOf(snapshot.pools.filter((each) => !isIdle(snapshot, each, members)).map(({ range }) => range)),
+    ...overlapsOf(
+      snapshot.pools.filter((each) => !isIdle(snapshot, each, members)).map(({ range }) => range),
+      snapshot.slices.sliced.ranges,
+    ),
     ...clashesOf(snapshot),
   ];
 }
@@ -130,12 +133,22 @@ function mixedProtection(object: string, { networks }: Snapshot, range: PoolRang
   return found("mixed-protection", isWhole ? "warning" : "error", objects, { message, remedy });
 }
 
-function overlapsOf(ranges: readonly PoolRange[]): Finding[] {
+/** The pool of a sliced range says who arbitrates what is shared of it; the one of its floating part lies in it. */
+function isFloatingIn(part: PoolRange, whole: PoolRange, sliced: readonly SlicedRange[]): boolean {
+  return sliced.some((each) => {
+    const { namespace, network, range } = each;
+    const isWhole = poolNamesToRead({ range, network, node: "" }).includes(whole.name);
+    return namespace === part.namespace && isWhole && floatingNames(each).includes(part.name);
+  });
+}
+
+function overlapsOf(ranges: readonly PoolRange[], sliced: readonly SlicedRange[]): Finding[] {
   const domains = Map.groupBy(ranges, (range) => `${range.namespace} ${networkOf(range)}`);
   return [...domains.values()].flatMap((pools) =>
     pools.flatMap((a, index) =>
       pools.slice(index + 1).flatMap((b): Finding[] => {
         if (a.range.prefix.family !== b.range.prefix.family || !overlaps(a.range.prefix, b.range.prefix)) return [];
+        if (isFloatingIn(a, b, sliced) || isFloatingIn(b, a, sliced)) return [];
         return found("overlapping-ranges", "warning", [`IPPool ${a.key}`, `IPPool ${b.key}`], {
           message: `${a.range.prefix} and ${b.range.prefix} overlap in one network.`,
           remedy: "Safe while enable_overlapping_ranges is on; otherwise give one of them a network_name of its own.",
