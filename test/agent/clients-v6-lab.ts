@@ -16,7 +16,11 @@ function commandOf(kind: ClientV6Kind, folder: string, host: string): readonly s
   const at = (name: string) => join(folder, `${host}.${name}`);
   switch (kind) {
     case "dhclient":
-      return [`exec dhclient -6 -d -v -lf ${at("leases6")} -pf ${at("pid6")} -sf ${dhclientScript} $MORE eth0`];
+      return [
+        // It binds its link-local address, and ends where the kernel still asks whether that is in use.
+        "for i in $(seq 300); do ip -6 address show dev eth0 scope link -tentative | grep -q inet6 && break; sleep 0.1; done",
+        `exec dhclient -6 -d -v -lf ${at("leases6")} -pf ${at("pid6")} -sf ${dhclientScript} $MORE eth0`,
+      ];
     case "dhcpcd":
       return [
         `mkdir -p ${at("db")}`,
