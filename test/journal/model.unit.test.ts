@@ -77,7 +77,7 @@ class Model {
 /** In any order: of requests that are under way at once, the one that was asked first may wait for the disk. */
 function whatMayBe(may: May, asks: readonly Ask[]): May {
   const all = new Set(may);
-  for (let before = -1; before < all.size; ) {
+  for (let before = -1; before < all.size;) {
     before = all.size;
     for (const { kind, by } of asks) {
       if (kind === "take" && all.has("")) all.add(by);
