@@ -38,7 +38,8 @@ export function familiesOf(books: SnapshotIndex) {
   const holdOf = ({ hold, namespace }: ListedHold): ClaimHold => {
     const network = books.claims.get(hold.owner.uid)?.spec.network ?? "";
     const placing = places.of(places.ofNetwork(network, hold.owner.namespace), hold.address);
-    return { hold, namespace, network, ...(placing.kind === "place" && { prefixLength: placing.place.length }) };
+    const networks = network === "" ? [] : [network];
+    return { hold, namespace, networks, ...(placing.kind === "place" && { prefixLength: placing.place.length }) };
   };
   const facts = (family: string): FamilyFacts => {
     const { namespace = "", name } = parseKey(family);

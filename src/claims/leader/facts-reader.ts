@@ -135,9 +135,11 @@ export class Gatherer {
     const claim = claims.find(({ metadata }) => metadata.uid === hold.owner.uid);
     // Other writers may leave out the spec, whatever its type says.
     const spec = claim?.spec as Partial<StoredClaim["spec"]> | undefined;
-    const network = claim === undefined ? networks.networkOf(hold, namespace) : (spec?.network ?? "");
+    const ofClaim = spec?.network ? [spec.network] : [];
+    const found = claim === undefined ? networks.networksOf(hold, namespace) : ofClaim;
     const told = changedMs !== undefined && { changedMs };
-    if (network === "") return { hold, namespace, network, ...told };
+    const [network] = found;
+    if (network === undefined || found.length > 1) return { hold, namespace, networks: found, ...told };
     const range = networks.rangeOf(network, hold.owner.namespace, hold.address)?.range;
     const length = range?.prefix.length ?? networks.lengthAround(network, hold.owner.namespace, hold.address);
     // A static address outside all ranges has no pool, and is where it was asked for.
@@ -145,7 +147,7 @@ export class Gatherer {
     return {
       hold,
       namespace,
-      network,
+      networks: found,
       ...told,
       ...(length !== undefined && { prefixLength: length }),
       ...(isJudged && { isOutOfRange: range === undefined }),

@@ -19,7 +19,7 @@ const heldFor = (uid: string | undefined, namespace = "shop"): RecordedHold => (
 });
 const release = (uid: string | undefined, namespace?: string): ClaimStep => ({
   kind: "release",
-  hold: { ...heldFor(uid, namespace), network: "net" },
+  hold: { ...heldFor(uid, namespace), networks: ["net"] },
   why: "",
 });
 const claim = (uid: string, namespace = "shop") => ({

@@ -69,7 +69,7 @@ describe("networks of claims", () => {
     expect(networks.lengthAround("blue", "shop", at("10.0.1.9"))).toBeUndefined();
   });
 
-  it("find the network of a hold whose claim is gone, where only one can be meant", () => {
+  it("tell what a hold whose claim is gone may be of", () => {
     const hold = (domain: string, address: string) => ({
       domain,
       address: at(address),
@@ -78,23 +78,25 @@ describe("networks of claims", () => {
     });
     const green = { config: { ...ours("green", { range: "10.0.0.0/24", network_name: "blue" }) } };
     const alone = networksOf({ blue });
-    expect(alone.networkOf(hold("network:blue", "10.0.0.15"), "kube-system")).toBe("blue");
-    expect(alone.networkOf(hold("network:blue", "10.0.0.15"), "shop")).toBe("");
-    expect(alone.networkOf(hold("network:red", "10.0.0.15"), "kube-system")).toBe("");
-    expect(networksOf({ blue, green }).networkOf(hold("network:blue", "10.0.0.15"), "kube-system")).toBe("");
+    expect(alone.networksOf(hold("network:blue", "10.0.0.15"), "kube-system")).toEqual(["blue"]);
+    expect(alone.networksOf(hold("network:blue", "10.0.0.15"), "shop")).toEqual([]);
+    expect(alone.networksOf(hold("network:red", "10.0.0.15"), "kube-system")).toEqual([]);
+    const both = networksOf({ blue, green }).networksOf(hold("network:blue", "10.0.0.15"), "kube-system");
+    expect(both).toEqual(["blue", "green"]);
     const apart = {
       config: ours("apart", { range: "10.7.0.0/24", network_name: "", enable_overlapping_ranges: false }),
     };
-    expect(networksOf({ apart }).networkOf(hold("pool:kube-system/10.7.0.0-24", "10.7.0.1"), "kube-system")).toBe(
-      "apart",
-    );
+    const own = networksOf({ apart, blue });
+    expect(own.networksOf(hold("pool:kube-system/10.7.0.0-24", "10.7.0.1"), "kube-system")).toEqual(["apart"]);
+    // A tenant's pool may not stand alone, whatever its definition asks for.
+    expect(own.networksOf(hold("network:", "10.7.0.1"), "kube-system")).toEqual(["apart"]);
   });
 
   it("rest as long as any of their definitions wants; where none says it, as all do", () => {
-    expect(networksOf({ blue }).cooldownOf("blue", "shop")).toBeUndefined();
+    expect(networksOf({ blue }).cooldownOf(["blue"], "shop")).toBeUndefined();
     const short = { config: ours("blue", { range: "10.0.1.0/24", cooldown: 5 }) };
     const long = { config: ours("blue", { range: "10.0.2.0/24", cooldown: 60 }) };
-    expect(networksOf({ blue, short, long }).cooldownOf("blue", "shop")).toBe(60_000);
+    expect(networksOf({ blue, short, long }).cooldownOf(["blue"], "shop")).toBe(60_000);
   });
 
   it("are what the nearest definitions say: another tenant's of the same name changes nothing", () => {
@@ -102,7 +104,7 @@ describe("networks of claims", () => {
     const foreign = { namespace: "attacker", config: { name: "blue", type: "ovn-k8s-cni-overlay" } };
     for (const namespace of ["shop", "default", "kube-system"]) {
       const networks = networksOf({ theirs, foreign, blue: { ...blue, namespace } });
-      expect(networks.cooldownOf("blue", "shop")).toBeUndefined();
+      expect(networks.cooldownOf(["blue"], "shop")).toBeUndefined();
       expect(networks.rangeOf("blue", "shop", at("10.0.0.15"))?.range.prefix.length).toBe(24);
       expect(networks.giverOf("blue", "shop")).toBe("holdfast");
     }

@@ -81,20 +81,23 @@ export class ClaimNetworks {
     return this.rangesOf(network, namespace).find(({ range }) => isWithin(range, address));
   }
 
-  /** By what a hold says itself, where its claim is gone; empty: no definition has it, or several do. */
-  networkOf({ domain, address }: Hold, namespace: string): string {
+  /**
+   * Those that a hold may be of by what it says itself, where its claim is gone. Empty: no definition tells. Whose
+   * addresses a pool shares is the leader's word, whatever `enable_overlapping_ranges` a definition asks for.
+   */
+  networksOf({ domain, address }: Hold, namespace: string): readonly string[] {
     const parts = parseDomain(domain);
     const found = [...this.#known()].filter(([, definitions]) =>
       definitions
         .flatMap(({ ranges }) => ranges)
         .some(({ definition: { config, poolNamespace }, range }) => {
           if (poolNamespace !== namespace || !isWithin(range, address)) return false;
-          if (parts.scope === "network") return config.overlappingRanges && config.networkName === parts.network;
+          if (parts.scope === "network") return config.networkName === parts.network;
           const identity = { range: range.prefix, network: config.networkName, node: "" };
           return parts.scope === "pool" && poolNamesToRead(identity, config.poolNaming).includes(parts.name);
         }),
     );
-    return found.length === 1 ? found[0]![0] : "";
+    return found.map(([network]) => network);
   }
 
   /** The prefix length around the address, handed out there or not; undefined: no definition has such a network. */
@@ -103,10 +106,10 @@ export class ClaimNetworks {
   }
 
   /** The longest of the nearest definitions: no address returns sooner than any of them wants. Undefined: none says. */
-  cooldownOf(network: string, namespace: string): number | undefined {
-    const all = this.#nearest(network, namespace).flatMap(({ ranges }) =>
-      ranges.flatMap(({ definition }) => definition.config.cooldownMs ?? []),
-    );
+  cooldownOf(networks: readonly string[], namespace: string): number | undefined {
+    const all = networks
+      .flatMap((network) => this.#nearest(network, namespace))
+      .flatMap(({ ranges }) => ranges.flatMap(({ definition }) => definition.config.cooldownMs ?? []));
     return all.length === 0 ? undefined : Math.max(...all);
   }
 

@@ -221,8 +221,8 @@ export class Term {
       state: this.#state,
       ledgerOf: (namespace) => this.#ledgerOf(namespace),
       placesOf: async (signal) => this.#places((await this.#state.ask(signal)).sliced),
-      cooldownOf: ({ network, hold }) =>
-        this.#networks.cooldownOf(network, hold.owner.namespace) ?? this.#options.cooldownMs,
+      cooldownOf: ({ networks, hold }) =>
+        this.#networks.cooldownOf(networks, hold.owner.namespace) ?? this.#options.cooldownMs,
       planAnew: async (family, signal) => {
         const options = { ...this.#options, instances: this.#instances, signal };
         const objects = await freshObjects(options, family, this.#gatherer.objects(family));

@@ -10,7 +10,8 @@ import { type Life, isStillInGuest } from "./owners.ts";
 export interface AttachmentTarget {
   readonly claim: string;
   readonly nic: string;
-  readonly network: string;
+  /** Empty: not known. */
+  readonly networks: readonly string[];
   readonly life: Life | undefined;
   /** No owner: only pods that name it, or have its address, have to do with it. */
   readonly isByHand: boolean;
@@ -19,12 +20,13 @@ export interface AttachmentTarget {
 
 export function targetOf({ name, nic, network, life, kind, holds }: ClaimView): AttachmentTarget {
   const users = holds.flatMap(({ hold }) => hold.users ?? []);
-  return { claim: name, nic, network, life, isByHand: kind === "by-hand", users };
+  const networks = network === "" ? [] : [network];
+  return { claim: name, nic, networks, life, isByHand: kind === "by-hand", users };
 }
 
 export function looseTarget({ hold, nic, identity, life }: LooseHold): AttachmentTarget {
   const { owner, users = [] } = hold.hold;
-  return { claim: owner.name, nic, network: hold.network, life, isByHand: identity === "", users };
+  return { claim: owner.name, nic, networks: hold.networks, life, isByHand: identity === "", users };
 }
 
 /** Pods that live and have it, or are about to. */
@@ -85,8 +87,8 @@ function isOfNic({ nic, interfaceName, claim }: LauncherNic, target: AttachmentT
 }
 
 /** Only a definition that is known to be of another network tells them apart. */
-function isOnNetwork({ definition }: LauncherNic, { network }: AttachmentTarget, { facts }: Family): boolean {
-  if (definition === undefined || network === "") return true;
+function isOnNetwork({ definition }: LauncherNic, { networks }: AttachmentTarget, { facts }: Family): boolean {
+  if (definition === undefined || networks.length === 0) return true;
   const found = facts.definitionOf(definition);
-  return typeof found === "string" || found.network === "" || found.network === network;
+  return typeof found === "string" || found.network === "" || networks.includes(found.network);
 }

@@ -61,7 +61,7 @@ describe("whose it is, in between", () => {
     await story.stop("x");
     await lose("x");
     const hold = story.cluster.holds()[0]!;
-    const elsewhere: FamilyFacts["holds"] = [{ hold, namespace: "kube-system", network: "blue-net" }];
+    const elsewhere: FamilyFacts["holds"] = [{ hold, namespace: "kube-system", networks: ["blue-net"] }];
     expect(plan("a", (facts) => ({ ...facts, holds: elsewhere }))).toEqual([]);
     expect(plan("a", (facts) => ({ ...facts, holds: elsewhere, lives: () => false }))).toMatchObject([
       { kind: "release" },

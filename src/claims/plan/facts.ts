@@ -41,8 +41,8 @@ export interface LauncherPod {
 
 /** With what the definitions of its network say of it. */
 export interface ClaimHold extends RecordedHold {
-  /** The name in the CNI configuration, where it is known; else empty. */
-  readonly network: string;
+  /** Names in CNI configurations: its claim's, or all that it may be of. Empty: not known. */
+  readonly networks: readonly string[];
   /** The length of its network: 24. Undefined where no definition tells. */
   readonly prefixLength?: number;
   /** No range of its network has it any more; undefined where no definition tells. */

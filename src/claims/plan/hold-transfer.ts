@@ -49,8 +49,8 @@ export function continuedBy(life: Life, { nic, network = "" }: WantedNic, { loos
 }
 
 /** Not known counts as the same: the NIC tells. */
-export function isOnNetwork({ network }: ClaimHold, other: string): boolean {
-  return network === "" || other === "" || network === other;
+export function isOnNetwork({ networks }: ClaimHold, other: string): boolean {
+  return networks.length === 0 || other === "" || networks.includes(other);
 }
 
 /** From the same pool, and so for the same range. */

@@ -135,7 +135,7 @@ describe("status", () => {
     await story.run("a");
     const unknown = (facts: ReturnType<typeof gather>): ReturnType<typeof gather> => ({
       ...facts,
-      holds: facts.holds.map(({ hold, namespace: place, network }) => ({ hold, namespace: place, network })),
+      holds: facts.holds.map(({ hold, namespace: place, networks }) => ({ hold, namespace: place, networks })),
     });
     expect(story.planWith("a", unknown)).toEqual([]);
     const { status: _, ...rest } = story.claim("a")!;

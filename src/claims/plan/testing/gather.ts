@@ -78,7 +78,7 @@ function giverOf({ definitions }: ModelCluster, network: string): "holdfast" | "
 }
 
 function holdOf(hold: Hold): ClaimHold {
-  return { hold, namespace: "kube-system", network: hold.domain, prefixLength: 24, isOutOfRange: false };
+  return { hold, namespace: "kube-system", networks: [hold.domain], prefixLength: 24, isOutOfRange: false };
 }
 
 function podOf({ metadata, node, vmiUid, isOver, listed, status, hasStatus = false, problem }: ModelPod): LauncherPod {
