@@ -77,7 +77,7 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
       isolation: { isolated: false, globalNamespaces: [] },
       metrics: nodeMetrics(new Registry()),
       ...realMachine,
-      log,
+      log: makeLog({ write, level: "info", format: "text", now: Date.now }),
     },
     until,
   );

@@ -30,6 +30,10 @@ process.exitCode = await run(
       say: async (...given) => (await import("./coexistence.ts")).coexistence.say(...given),
     },
     controller: async (options) => (await import("./controller.ts")).controller(options),
+    demo: {
+      add: async (...given) => (await import("./demo.ts")).demo.add(...given),
+      del: async (...given) => (await import("./demo.ts")).demo.del(...given),
+    },
     dhcp: async (options, output) => (await import("./dhcp.ts")).trace(options, output),
     import: async (...given) => (await import("./transfer.ts")).takeOver(...given),
     leases: async (...given) => (await import("./look.ts")).leases(...given),

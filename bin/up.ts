@@ -14,6 +14,7 @@ import { definitions, installClaimDefinition } from "../src/claims/crd.ts";
 import { UsageError } from "../src/cli/cluster-command.ts";
 import { stopSignal } from "../src/cli/connection.ts";
 import type { Output } from "../src/cli/program.ts";
+import { announce, announced, defaultFolder, kubeconfigIn, socketIn } from "../src/cli/up-folder.ts";
 import type { UpOptions } from "../src/cli/up.ts";
 import { namespaces, networkAttachmentDefinitions } from "../src/cluster/resources.ts";
 import { asError } from "../src/kube/abort.ts";
@@ -28,23 +29,17 @@ const cooldownMs = 30_000;
 export async function up(options: UpOptions, output: Output): Promise<void> {
   const dhcp = targetsOf(options);
   makeFolder(resolve(options.data));
-  const kubeconfig = join(options.data, "kubeconfig");
-  const socket = join(options.data, "cni.sock");
-  const api = open(join(options.data, "api.sqlite"));
+  const kubeconfig = kubeconfigIn(options.data);
+  const socket = socketIn(options.data);
+  const api = open(options.data);
   try {
     const client = new KubeClient({ transport: api.transport, userAgent: "holdfast up" });
     await makeKinds(client, api);
     if (options.example) await makeExample(client, api);
     const { host, port } = options;
     const served = await serve(api, { host, port, kubeconfigPath: kubeconfig });
-    output.line(`Holdfast's own Kubernetes API: ${served.url} (data in ${options.data})`);
-    output.line("");
-    output.line(`  export KUBECONFIG=${kubeconfig}`);
-    output.line("  kubectl get namespaces");
-    if (options.example) output.line("  kubectl -n example describe net-attach-def blue");
-    output.line(`  ./holdfast pools --kubeconfig ${kubeconfig}`);
-    output.line("");
-    output.line("The console is not built yet. Ctrl-C stops; what was written stays.");
+    const isAway = announce(options.data, { pid: process.pid, url: served.url });
+    for (const line of firstWords(options, kubeconfig, served.url)) output.line(line);
     try {
       const onListen = () => output.line(`Waiting for CNI requests on ${socket}.`);
       const onHealth = (at: number) =>
@@ -58,6 +53,7 @@ export async function up(options: UpOptions, output: Output): Promise<void> {
       );
     } finally {
       output.line("stopping");
+      isAway();
       await served.close();
     }
   } finally {
@@ -86,6 +82,30 @@ function makeFolder(path: string): void {
   }
 }
 
+/** What a new user may do next, in another terminal. */
+function firstWords({ data, example }: UpOptions, kubeconfig: string, url: string): string[] {
+  // The default folder is found by every command that is told no other cluster.
+  const elsewhere = data === defaultFolder() ? "" : ` --data ${data}`;
+  const cluster = elsewhere === "" ? "" : ` --kubeconfig ${kubeconfig}`;
+  return [
+    `Holdfast's own Kubernetes API: ${url} (data in ${data})`,
+    "",
+    ...(example
+      ? [
+          "In another terminal, give a pod an address, ask whose it is, and end the pod:",
+          "",
+          `  ./holdfast demo add web${elsewhere}`,
+          `  ./holdfast who 10.77.0.2${cluster}`,
+          `  ./holdfast demo del web${elsewhere}`,
+          "",
+        ]
+      : []),
+    `  export KUBECONFIG=${kubeconfig}    # for kubectl: net-attach-def, ippools, orip`,
+    "",
+    "The console is not built yet. Ctrl-C stops; what was written stays.",
+  ];
+}
+
 /** Who has a database of another version is told by its error what reads it. */
 const databaseRemedies: Readonly<Record<DatabaseError["code"], string>> = {
   used: " Stop the other `holdfast up`, or give another --data.",
@@ -94,12 +114,14 @@ const databaseRemedies: Readonly<Record<DatabaseError["code"], string>> = {
   layout: "",
 };
 
-function open(path: string): Api {
+function open(folder: string): Api {
   try {
-    return openApi({ path });
+    return openApi({ path: join(folder, "api.sqlite") });
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    throw new UsageError(`${error.message}${databaseRemedies[error.code]}`, 1, { cause: error });
+    const other = error.code === "used" ? announced(folder) : undefined;
+    const who = other === undefined ? "" : ` It is process ${other.pid}, at ${other.url}.`;
+    throw new UsageError(`${error.message}${who}${databaseRemedies[error.code]}`, 1, { cause: error });
   }
 }
 

@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 
 import { ReplyBuffer } from "../../src/cni/shim/wire.ts";
-import { frameOf } from "../../test/node/shim.ts";
+import { frameOf } from "../../src/cni/socket-call.ts";
 import { type Attachment, type Command, environmentOf } from "./attachment.ts";
 import { callLimitMs, readReply, type Reply } from "./reply.ts";
 

@@ -8,6 +8,7 @@ import { describeOwner, type Owner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import { tryMac } from "../net/mac.ts";
 import { describeHeld, type PoolHold } from "../pools/pool-hold.ts";
+import { reasonWords } from "./reason.ts";
 import type { SliceView } from "./slices/slice-view.ts";
 import type { LedgerSnapshot } from "./snapshot.ts";
 
@@ -167,7 +168,7 @@ export function answerLines(answer: Answer): string[] {
     ["slice", slice],
     ["pool", pools.join(", ")],
     ["kept by", keeper],
-    ["why", why],
+    ["why", reasonWords(why)],
   ];
   const width = owner.startsWith("VM ") ? 12 : vm === "" ? 8 : 9;
   const head =

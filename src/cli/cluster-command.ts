@@ -53,7 +53,7 @@ export class ClusterCommand extends ReadingCommand {
     super(name);
     this.option(
       "--kubeconfig <file>",
-      "how to reach the API server (default: in a pod its service account, else KUBECONFIG)",
+      "how to reach the API server (default: in a pod its service account, else KUBECONFIG or ~/.kube/config, else `holdfast up`)",
     ).option("--context <name>", "which context of the kubeconfig");
   }
 

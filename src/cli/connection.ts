@@ -1,23 +1,35 @@
-// How a command reaches its cluster: the given kubeconfig, else the pod it runs in, else KUBECONFIG or ~/.kube/config.
+// How a command reaches its cluster: the given kubeconfig, else the pod it runs in, else KUBECONFIG or ~/.kube/config,
+// else the `holdfast up` of this user.
+import { existsSync } from "node:fs";
+
 import { connect } from "../kube/config/connect.ts";
 import { type ClusterConfig, ConfigError } from "../kube/config/credentials.ts";
 import { loadInClusterConfig } from "../kube/config/in-cluster.ts";
-import { loadKubeconfig } from "../kube/config/kubeconfig.ts";
+import { loadKubeconfig, userKubeconfig } from "../kube/config/kubeconfig.ts";
 import { ApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { CodedError } from "../net/coded-error.ts";
 import { type ConnectionOptions, UsageError } from "./cluster-command.ts";
+import { defaultFolder, kubeconfigIn } from "./up-folder.ts";
 
 export async function clusterConfig({ kubeconfig, context }: ConnectionOptions): Promise<ClusterConfig> {
   try {
     if (kubeconfig === undefined && context === undefined && process.env["KUBERNETES_SERVICE_HOST"] !== undefined) {
       return await loadInClusterConfig();
     }
-    return await loadKubeconfig({ path: kubeconfig, context });
+    return await loadKubeconfig({ path: kubeconfig ?? ownKubeconfig(), context });
   } catch (error) {
     if (error instanceof ConfigError) throw new UsageError(error.message, 1, { cause: error });
     throw error;
   }
+}
+
+/** Of `holdfast up`, where this user has told of no other cluster. */
+function ownKubeconfig(): string | undefined {
+  const path = kubeconfigIn(defaultFolder());
+  return (process.env["KUBECONFIG"] ?? "") === "" && !existsSync(userKubeconfig()) && existsSync(path)
+    ? path
+    : undefined;
 }
 
 /**

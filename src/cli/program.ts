@@ -21,6 +21,7 @@ const commands = {
   cni: async () => (await import("./cni.ts")).cniCommand,
   coexistence: async () => (await import("./coexistence.ts")).coexistenceCommand,
   controller: async () => (await import("./controller.ts")).controllerCommand,
+  demo: async () => (await import("./demo.ts")).demoCommand,
   dhcp: async () => (await import("./dhcp/dhcp.ts")).dhcpCommand,
   explain: async () => (await import("./explain.ts")).explainCommand,
   import: async () => (await import("./import.ts")).importCommand,

@@ -1,11 +1,9 @@
 // `holdfast up`: the command. What it starts is wired in bin/, which may import everything.
-import { homedir } from "node:os";
-import { join } from "node:path";
-
 import { type Command, Option } from "commander";
 
 import { collected, ReadingCommand } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
+import { defaultFolder } from "./up-folder.ts";
 
 export interface UpOptions {
   readonly data: string;
@@ -20,8 +18,6 @@ export interface UpOptions {
 
 /** Runs until it is told to stop. */
 export type Up = (options: UpOptions, output: Output) => Promise<void>;
-
-const defaultData = join(process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state"), "holdfast");
 
 export function upCommand(output: Output, up: Up): Command {
   return new ReadingCommand("up")
@@ -45,7 +41,7 @@ export function upCommand(output: Output, up: Up): Command {
         .default([], "none"),
     )
     .number("--metrics-port", "with --dhcp: port of /leases and /metrics on loopback; 0 takes a free one", 65_535, 0)
-    .action(({ data = defaultData, ...options }: Omit<UpOptions, "data"> & { readonly data?: string }) =>
+    .action(({ data = defaultFolder(), ...options }: Omit<UpOptions, "data"> & { readonly data?: string }) =>
       up({ ...options, data }, output),
     );
 }

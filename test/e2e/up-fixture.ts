@@ -38,8 +38,19 @@ export class UpFixture {
     return { code, printed: await run.until("") };
   }
 
+  /** A command that finds `up` by its folder. */
+  async here(...args: string[]): Promise<{ code: number | null; printed: string }> {
+    const run = this.#start(...args, "--data", this.data);
+    return { code: await run.ended, printed: await run.until("") };
+  }
+
   #start(...args: string[]): Run {
-    const child = spawn(launcher, args, { stdio: ["ignore", "pipe", "pipe"] });
+    return this.run(process.env, ...args);
+  }
+
+  /** Any command, in an environment of its own. */
+  run(env: NodeJS.ProcessEnv, ...args: string[]): Run {
+    const child = spawn(launcher, args, { stdio: ["ignore", "pipe", "pipe"], env });
     this.#running.add(child);
     let printed = "";
     const listeners = new Set<() => void>();

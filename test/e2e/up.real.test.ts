@@ -1,7 +1,7 @@
 // `holdfast up` as a person runs it: started by the launcher, used with kubectl, stopped with Ctrl-C, started again.
-import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
@@ -60,12 +60,64 @@ describe("holdfast up", () => {
     expect(await kubectl(...reservations, "-l", "!holdfast.io/cooling")).toBe("");
   });
 
-  it("refuses a folder that another one serves, and says what to do", async () => {
+  it("gives played pods addresses in the first minute, says why, takes them back, and logs a line for each", async () => {
+    const first = up("--port", "0");
+    await first.until("Waiting for CNI requests");
+    const added = await fixture.here("demo", "add", "web", "mail");
+    expect(added).toMatchObject({ code: 0 });
+    expect(added.printed).toMatch(/^web has 10\.77\.0\.2\/24, after .* ms\nmail has 10\.77\.0\.3\/24,/);
+    expect((await fixture.here("demo", "add", "web")).printed).toContain("web has 10.77.0.2/24");
+    expect(await fixture.kubectl("-n", "example", "get", "pod", "web", "-o", "jsonpath={.status.podIPs[*].ip}")).toBe(
+      "10.77.0.2",
+    );
+    const who = (await fixture.holdfast("who", "10.77.0.2")).printed;
+    expect(who).toContain("pod example/web (net1)");
+    expect(who).toMatch(
+      /why +the lowest free address.*; on network blue; passed over: 10\.77\.0\.1 \(reserved: gateway\)/,
+    );
+    expect((await fixture.here("demo", "del", "web", "nobody")).printed).toBe(
+      "web gave 10.77.0.2 back\nnobody had no address\n",
+    );
+    expect((await fixture.holdfast("who", "10.77.0.2")).printed).toContain(
+      "nobody, it cools down after pod example/web",
+    );
+    expect(await first.until('released pod="example/web"')).toContain('info given pod="example/web"');
+    expect(await fixture.here("demo", "add", "x", "--network", "example/red")).toMatchObject({
+      code: 1,
+      printed: expect.stringContaining("there is no network example/red") as string,
+    });
+    expect(await fixture.here("demo", "add", "Web")).toMatchObject({ code: 2 });
+    first.child.kill("SIGINT");
+    expect(await first.ended).toBe(0);
+    expect(await fixture.here("demo", "add", "web")).toMatchObject({
+      code: 1,
+      printed: expect.stringContaining("no `holdfast up` runs on") as string,
+    });
+  });
+
+  it("is found by commands that are told no cluster, where its user has no other", async () => {
+    const state = dirname(fixture.data);
+    const home = mkdtempSync(join(state, "home-"));
+    const env = { HOME: home, XDG_STATE_HOME: join(home, "state"), PATH: process.env["PATH"] };
+    const first = fixture.run(env, "up", "--port", "0");
+    await first.until("Waiting for CNI requests");
+    expect(await first.until("")).toContain("  ./holdfast demo add web\n");
+    const pools = fixture.run(env, "pools");
+    expect(await pools.ended).toBe(0);
+    const other = fixture.run({ ...env, KUBECONFIG: "/nowhere" }, "pools");
+    expect(await other.ended).toBe(1);
+    expect(await other.until("")).toContain("/nowhere");
+  });
+
+  it("refuses a folder that another one serves, and says which process that is, and what to do", async () => {
     const first = up("--port", "0");
     await first.until("Ctrl-C");
+    const url = /https:\S+/.exec(await first.until(""))![0];
     const second = up("--port", "0");
     expect(await second.ended).toBe(1);
-    expect(await second.until("--data")).toContain("Stop the other `holdfast up`, or give another --data.");
+    const words = await second.until("--data");
+    expect(words).toMatch(/It is process \d+, at/);
+    expect(words).toContain(`, at ${url}. Stop the other \`holdfast up\`, or give another --data.`);
   });
 
   it("does not take a file of somebody else's for its database", async () => {

@@ -1,7 +1,5 @@
 // The shim's part, spoken by the test itself: one request and one reply on the daemon's socket.
-import { connect } from "node:net";
-
-import { ReplyBuffer, requestFrame } from "../../src/cni/shim/wire.ts";
+import { exchange, frameOf } from "../../src/cni/socket-call.ts";
 
 export interface Ask {
   readonly command: string;
@@ -45,28 +43,4 @@ export async function askRaw(
   const { exitStatus, stdout } = await exchange(socket, frameOf(environment, stdin));
   const text = new TextDecoder().decode(stdout);
   return { status: exitStatus, text, json: text === "" ? undefined : JSON.parse(text) };
-}
-
-/** As the shim sends it. */
-export function frameOf(environment: Readonly<Record<string, string>>, stdin: string | Uint8Array): Uint8Array {
-  const utf8 = new TextEncoder();
-  const variables = Object.entries(environment).map(([key, value]) => `${key}=${value}\0`);
-  return requestFrame(utf8.encode(variables.join("")), typeof stdin === "string" ? utf8.encode(stdin) : stdin);
-}
-
-/** Sends bytes as they are; rejects where the daemon closes without a whole reply, or answers with what is none. */
-export function exchange(path: string, bytes: Uint8Array): Promise<ReplyBuffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<ReplyBuffer>();
-  const reply = new ReplyBuffer();
-  const socket = connect(path, () => socket.write(bytes));
-  socket.on("error", reject);
-  socket.on("close", () => reject(new Error("the daemon closed the connection without a reply")));
-  socket.on("data", (chunk: Buffer) => {
-    reply.push(chunk);
-    if (reply.problem !== "") reject(new Error(reply.problem));
-    if (!reply.complete) return;
-    resolve(reply);
-    socket.end();
-  });
-  return promise;
 }

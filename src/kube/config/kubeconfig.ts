@@ -90,7 +90,12 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
 /** An empty variable counts as none, as it does for kubectl. */
 function defaultPath(): string {
   const { KUBECONFIG: paths = "" } = process.env;
-  return paths === "" ? join(homedir(), ".kube", "config") : paths;
+  return paths === "" ? userKubeconfig() : paths;
+}
+
+/** Where kubectl looks without KUBECONFIG. */
+export function userKubeconfig(): string {
+  return join(homedir(), ".kube", "config");
 }
 
 /** Of several files, the first that names a thing wins; files that are not there are passed over, if one is. */

@@ -31,6 +31,7 @@ export function makeHandler(parts: DaemonContext, observe: Observe) {
     let code = 0;
     try {
       const result = await answer(parts, request, signal);
+      if (command === "ADD") parts.log.info("given", { ...whose(request), addresses: addressesIn(result) });
       return { exitStatus: 0, stdout: result === undefined ? new Uint8Array() : jsonLine(result) };
     } catch (error) {
       const failure = failureOf(signal.aborted && !(error instanceof CniError) ? signal.reason : error);
@@ -96,10 +97,29 @@ function versionIn(text: string): unknown {
   return isObject(value) ? value["cniVersion"] : undefined;
 }
 
-function tell(parts: DaemonContext, { environment }: Request, failure: CniError): void {
-  const { CNI_COMMAND: command, CNI_CONTAINERID: containerId, CNI_IFNAME: interfaceName, CNI_ARGS: args } = environment;
-  const part = (key: string) => new RegExp(`^(?:.*;)?${key}=([^;]*)`, "s").exec(args ?? "")?.[1] ?? "";
-  const pod = `${part("K8S_POD_NAMESPACE")}/${part("K8S_POD_NAME")}`;
+function tell(parts: DaemonContext, request: Request, failure: CniError): void {
+  const command = request.environment["CNI_COMMAND"];
   const level = failure.code === errorCodes.refused || failure.code === errorCodes.tryAgainLater ? "warn" : "info";
-  parts.log[level](failure.message, { command, code: failure.code, pod, containerId, interfaceName });
+  parts.log[level](failure.message, { command, code: failure.code, ...whose(request) });
+}
+
+/** For the log, as the runtime says it. */
+function whose({ environment }: Request) {
+  const { CNI_CONTAINERID: containerId, CNI_IFNAME: interfaceName, CNI_ARGS: args } = environment;
+  const part = (key: string) => new RegExp(`^(?:.*;)?${key}=([^;]*)`, "s").exec(args ?? "")?.[1] ?? "";
+  return { pod: `${part("K8S_POD_NAMESPACE")}/${part("K8S_POD_NAME")}`, containerId, interfaceName };
+}
+
+/** Of a result of any version. */
+function addressesIn(result: object | void): string {
+  const {
+    ips = [],
+    ip4,
+    ip6,
+  } = (result ?? {}) as {
+    readonly ips?: readonly { readonly address: string }[];
+    readonly ip4?: { readonly ip: string };
+    readonly ip6?: { readonly ip: string };
+  };
+  return [...ips.map(({ address }) => address), ip4?.ip ?? [], ip6?.ip ?? []].flat().join(", ");
 }

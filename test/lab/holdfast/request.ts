@@ -1,6 +1,6 @@
 // One request to a daemon over its socket, in the frames that the shim speaks: what a runtime sees, without a process
 // for each of a thousand requests. The shim itself has its own suite.
-import { exchange, frameOf } from "../../node/shim.ts";
+import { exchange, frameOf } from "../../../src/cni/socket-call.ts";
 
 export interface CniRequest {
   readonly command: "ADD" | "DEL" | "CHECK" | "GC" | "STATUS" | "VERSION";

@@ -4,10 +4,10 @@ import { join } from "node:path";
 
 import { expect, it } from "vitest";
 
+import { frameOf } from "../../../src/cni/socket-call.ts";
 import { NotSentError, type Transport } from "../../../src/kube/transport/transport.ts";
 import type { DaemonFixture } from "../daemon-fixture.ts";
 import { given, network, pod } from "../fixture.ts";
-import { frameOf } from "../shim.ts";
 import type { GetFixture } from "../suite.ts";
 
 const spoolOf = ({ folder }: DaemonFixture) => join(folder, "state", "spool");
