@@ -1,23 +1,28 @@
 // `holdfast pools`, `who` and `leases`, put together: a connection, one snapshot, and what is asked of it.
 import { type PoolRow, poolRows } from "../src/check/pool-table.ts";
 import { type LedgerSnapshot, readLedger } from "../src/check/snapshot.ts";
+import { unheldIn } from "../src/check/unheld.ts";
 import { readVmNetworks } from "../src/check/vmnet/snapshot.ts";
 import { leaseRows, type LeaseRow } from "../src/check/vmnet/table.ts";
 import { whoReserves } from "../src/check/vmnet/who.ts";
-import { type Answer, type Asked, whoHolds } from "../src/check/who.ts";
+import { type Asked, whoHolds } from "../src/check/who.ts";
 import type { LookOptions } from "../src/cli/cluster-command.ts";
 import { connected } from "../src/cli/connection.ts";
+import type { WhoAnswers } from "../src/cli/who.ts";
 
 export async function pools(options: LookOptions): Promise<readonly PoolRow[]> {
   return poolRows(await look(options));
 }
 
-export async function who(options: LookOptions, asked: Asked): Promise<readonly Answer[]> {
+export async function who(options: LookOptions, asked: Asked): Promise<WhoAnswers> {
   const { systemNamespace } = options;
   return connected(options, async (client, signal) => {
     const given = { client, systemNamespace, now: Date.now, signal };
-    const answers = whoHolds(await readLedger(given), asked);
-    return "name" in asked ? answers : [...answers, ...whoReserves(await readVmNetworks(given), asked)];
+    const ledger = await readLedger(given);
+    const holds = whoHolds(ledger, asked);
+    if (!("name" in asked)) holds.push(...whoReserves(await readVmNetworks(given), asked));
+    const isFree = "address" in asked && holds.length === 0;
+    return { holds, unheld: isFree ? unheldIn(ledger, asked.address) : [] };
   });
 }
 

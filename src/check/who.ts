@@ -5,7 +5,11 @@ import { tryAddress } from "../api/holds/address-name.ts";
 import { formatDomain } from "../api/pools/domain.ts";
 import type { Hold, HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, type Owner } from "../ipam/owner.ts";
+import { formatTime } from "../ipam/trace.ts";
 import type { Address } from "../net/address.ts";
+import { attempt } from "../net/coded-error.ts";
+import { NetError } from "../net/error.ts";
+import { includes, type Interval, parseBlock } from "../net/interval.ts";
 import { tryMac } from "../net/mac.ts";
 import { describeHeld, type PoolHold } from "../pools/pool-hold.ts";
 import { reasonWords } from "./reason.ts";
@@ -14,19 +18,27 @@ import type { LedgerSnapshot } from "./snapshot.ts";
 
 export type Asked =
   | { readonly address: Address }
+  /** All that is held in it. */
+  | { readonly block: Interval }
   /** Lower case, with colons. */
   | { readonly mac: string }
   | { readonly namespace: string; readonly name: string };
 
-/** An address, a MAC, namespace/pod, or a pod of the namespace `default`. */
+/** An address, a CIDR or A-B, a MAC, namespace/pod, or a pod of the namespace `default`. Throws a NetError. */
 export function parseAsked(text: string): Asked {
   const address = tryAddress(text);
   if (address !== undefined) return { address };
   const mac = tryMac(text);
   if (mac !== undefined) return { mac };
+  const block = attempt(NetError, () => parseBlock(text));
+  if (block !== undefined) return { block };
+  // No namespace begins like this, and only addresses have colons: the parser says what is wrong with it.
+  if (numeric.test(text)) return { block: parseBlock(text) };
   const [first = "", second] = text.split("/");
   return second === undefined ? { namespace: "default", name: first } : { namespace: first, name: second };
 }
+
+const numeric = /^(\d+\.[\d./-]*|[0-9a-fA-F]*:[0-9a-fA-F:./-]*)$/;
 
 export interface Answer {
   readonly address: string;
@@ -35,6 +47,8 @@ export interface Answer {
   readonly uid: string;
   readonly state: "held" | "cooling";
   readonly since: string;
+  /** While it cools: somebody else may have it from then on. */
+  readonly until: string;
   readonly node: string;
   readonly object: string;
   readonly pools: readonly string[];
@@ -75,6 +89,7 @@ export function whoHolds({ held, index, slices, claims }: LedgerSnapshot, asked:
 function isAsked(hold: Pick<Hold, "address" | "owner" | "users" | "note">, asked: Asked, vm = ""): boolean {
   const { address, owner, users = [] } = hold;
   if ("address" in asked) return address.toString() === asked.address.toString();
+  if ("block" in asked) return includes(asked.block, address);
   if ("mac" in asked) return macOf(hold) === asked.mac;
   const names = [owner.name, vm, ...users.map(({ name }) => name)];
   return owner.namespace === asked.namespace && names.includes(asked.name);
@@ -84,7 +99,17 @@ function macOf({ owner, note }: Pick<Hold, "owner" | "note">): string {
   return owner.kind === "nic" ? owner.nic : (note?.mac ?? "");
 }
 
-const unsaid = { state: "held", since: "", keeper: "", vm: "", identity: "", users: [], mac: "", why: "" } as const;
+const unsaid = {
+  state: "held",
+  since: "",
+  until: "",
+  keeper: "",
+  vm: "",
+  identity: "",
+  users: [],
+  mac: "",
+  why: "",
+} as const;
 
 /** A mirror does not say since when, nor why: the node's journal does. */
 function answerOfSlice(slice: SliceView, { address, owner }: SliceView["entries"][number]): Answer {
@@ -111,6 +136,7 @@ function answerOf(held: PoolHold, pools: readonly { readonly key: string }[], vm
     uid: hold.owner.uid,
     state: cooling === undefined ? "held" : "cooling",
     since: createdMs === undefined ? "" : new Date(createdMs).toISOString(),
+    until: cooling === undefined ? "" : formatTime(cooling.untilMs),
     node,
     object: describeHeld(held),
     pools: isOfVms(hold) ? [hold.note?.pool ?? ""].filter(Boolean) : pools.map(({ key }) => key),
@@ -139,6 +165,7 @@ export function answerLines(answer: Answer): string[] {
     owner,
     state,
     since,
+    until,
     node,
     object,
     pools,
@@ -164,6 +191,7 @@ export function answerLines(answer: Answer): string[] {
     ["MAC", mac],
     ["used by", users.join(", ")],
     ["since", since],
+    ["until", until],
     ["node", node],
     ["slice", slice],
     ["pool", pools.join(", ")],

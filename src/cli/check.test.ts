@@ -66,11 +66,41 @@ describe("holdfast check", () => {
 });
 
 describe("holdfast who and pools", () => {
-  it("an address that nobody holds is told with exit code 1", async () => {
-    const { code, err } = await holdfast({ who: async () => [] }, "who", "10.0.0.9");
-    expect({ code, err }).toEqual({
-      code: 1,
-      err: ["holdfast: nobody holds 10.0.0.9, or it is no MAC, pod, claim or VM that holds anything."],
+  const nobody = async () => ({ holds: [], unheld: [] });
+
+  it.each([
+    [
+      "10.0.0.9",
+      "nobody holds 10.0.0.9, and no network attachment definition of ours has it in a range: `holdfast pools` lists the ranges.",
+    ],
+    ["10.0.0.0/28", "nobody holds an address of 10.0.0.0/28."],
+    ["shop/web", "nobody holds shop/web, or it is no MAC, pod, claim or VM that holds anything."],
+  ])("that nobody holds %s is told with exit code 1", async (asked, words) => {
+    const { code, err } = await holdfast({ who: nobody }, "who", asked);
+    expect({ code, err }).toEqual({ code: 1, err: [`holdfast: ${words}`] });
+  });
+
+  it.each(["10.0.0.300", "10.0.0", "10.0.0.0/40", "10.0.0.9-10.0.0.1", "fd00::1::2"])(
+    "%s, which is no address, is told with exit code 2, and nobody is asked",
+    async (asked) => {
+      const who = () => Promise.reject(new Error("asked"));
+      const { code, err } = await holdfast({ who }, "who", asked);
+      expect({ code, err }).toEqual({ code: 2, err: [expect.stringContaining(asked.split("/")[0]!.split("-")[0]!)] });
+    },
+  );
+
+  it("an address that is free, or never handed out, is told as that", async () => {
+    const gateway = {
+      state: "reserved",
+      words: "it is the gateway",
+      pool: "kube-system/p",
+      network: "",
+      definitions: ["shop/a", "shop/b"],
+    } as const;
+    const { code, out } = await holdfast({ who: async () => ({ holds: [], unheld: [gateway] }) }, "who", "10.0.0.1");
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: ["10.0.0.1 of the network without a name: nobody, it is the gateway (shop/a, shop/b; pool kube-system/p)"],
     });
   });
 

@@ -1,28 +1,59 @@
 // `holdfast who`: who holds an address or uses a MAC, or what a pod, a claim or a VM holds, since when and why.
 import type { Command } from "commander";
 
+import type { Unheld } from "../check/unheld.ts";
 import { type Answer, answerLines, type Asked, parseAsked } from "../check/who.ts";
+import { attempt } from "../net/coded-error.ts";
+import { NetError } from "../net/error.ts";
 import { ClusterCommand, type LookOptions, type Printed, UsageError } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
-export type Who = (options: LookOptions, asked: Asked) => Promise<readonly Answer[]>;
+export interface WhoAnswers {
+  readonly holds: readonly Answer[];
+  /** Of an address that nobody holds: what it is in each network that has it. */
+  readonly unheld: readonly Unheld[];
+}
+
+export type Who = (options: LookOptions, asked: Asked) => Promise<WhoAnswers>;
 
 export function whoCommand(output: Output, who: Who): Command {
   return new ClusterCommand("who")
     .description(
-      "Say who holds an address, or which addresses a MAC, a pod, a claim or a VM has: since when, on which node, used by which pods, and why.",
+      "Say who holds an address, or which addresses a MAC, a pod, a claim or a VM has: since when, on which node, used by which pods, and why. Of an address that nobody holds: whether it is free, and why not.",
     )
     .argument(
       "<address-or-owner>",
-      "10.0.0.7, fd00::7, 02:00:0a:00:00:07, namespace/name of a pod, claim or VM, or one of the namespace default",
+      "10.0.0.7, fd00::7, 10.0.0.0/28, 02:00:0a:00:00:07, namespace/name of a pod, claim or VM, or one of the namespace default",
     )
     .systemNamespace()
     .printed()
     .action(async (text: string, { output: format, ...options }: LookOptions & Printed) => {
-      const answers = await who(options, parseAsked(text));
-      if (format === "json") output.line(JSON.stringify({ holds: answers }));
-      else for (const line of answers.flatMap(answerLines)) output.line(line);
-      if (answers.length === 0)
-        throw new UsageError(`nobody holds ${text}, or it is no MAC, pod, claim or VM that holds anything.`, 1);
+      const asked = attempt(
+        NetError,
+        () => parseAsked(text),
+        (error) => {
+          throw new UsageError(error.message, 2, { cause: error });
+        },
+      );
+      const { holds, unheld } = await who(options, asked);
+      if (format === "json") output.line(JSON.stringify({ holds, unheld }));
+      else {
+        // Of a whole block a line each is what can be read.
+        const linesOf = (answer: Answer) => ("block" in asked ? answerLines(answer).slice(0, 1) : answerLines(answer));
+        for (const line of holds.flatMap(linesOf)) output.line(line);
+        for (const { words, network, definitions, pool } of unheld) {
+          const where = network === "" ? "the network without a name" : `network ${network}`;
+          output.line(`${text} of ${where}: nobody, ${words} (${definitions.join(", ")}; pool ${pool})`);
+        }
+      }
+      if (holds.length + unheld.length === 0) throw new UsageError(nobody(text, asked), 1);
     });
+}
+
+function nobody(text: string, asked: Asked): string {
+  if ("address" in asked) {
+    return `nobody holds ${text}, and no network attachment definition of ours has it in a range: \`holdfast pools\` lists the ranges.`;
+  }
+  if ("block" in asked) return `nobody holds an address of ${text}.`;
+  return `nobody holds ${text}, or it is no MAC, pod, claim or VM that holds anything.`;
 }

@@ -1,5 +1,7 @@
 // Who has an address or a MAC of a network with managed DHCP, beside its holds: what pools keep for nobody. Pure. An
 // address that no hold names may be the server's.
+import { parseAddress } from "../../net/address.ts";
+import { includes } from "../../net/interval.ts";
 import type { Answer, Asked } from "../who.ts";
 import type { VmNetworksSnapshot } from "./snapshot.ts";
 import { leaseRows, type LeaseRow } from "./table.ts";
@@ -13,6 +15,7 @@ export function whoReserves(snapshot: VmNetworksSnapshot, asked: Asked): Answer[
 
 function isAsked({ address, mac }: LeaseRow, asked: Asked): boolean {
   if ("mac" in asked) return mac === asked.mac;
+  if ("block" in asked) return includes(asked.block, parseAddress(address));
   return "address" in asked && address === asked.address.toString();
 }
 
@@ -24,6 +27,7 @@ function answerOf({ address, mac, network, pool, state, note }: LeaseRow): Answe
     uid: "",
     state: "held",
     since: "",
+    until: "",
     node: "",
     object: `ippl ${pool}`,
     pools: [pool],
