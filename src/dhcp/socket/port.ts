@@ -1,7 +1,7 @@
 // One interface: its packet socket while there is one, and the links on it by VLAN. It follows the interface: down, up,
 // gone, made anew with another number or MAC.
+import { ethernetBytes, etherType, tagBytes } from "../../frame/ethernet.ts";
 import { type Mac, macFromBytes, macToBytes } from "../../net/mac.ts";
-import { ethernetBytes, etherType, tagBytes } from "../frame/ethernet.ts";
 import { payloadAt } from "../frame/frame.ts";
 import type { ReplyWriter } from "../server/send.ts";
 import { acceptsRouters } from "./accepts-routers.ts";

@@ -1,8 +1,8 @@
 // Probes for addresses on one link: three questions, the last with half of the time left for its answer (RFC 5227
 // section 2.1.1; the caller says how long, since the RFC's 4 to 8 seconds are long for a takeover).
+import { type Arp, arpProbe, operation } from "../../frame/arp.ts";
 import { type Mac, macFromBytes } from "../../net/mac.ts";
 import type { Outlet } from "./answered.ts";
-import { type Arp, arpProbe, operation } from "./arp.ts";
 import type { ProbeResult } from "./interface.ts";
 import { WireError } from "./libc.ts";
 

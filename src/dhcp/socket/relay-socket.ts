@@ -1,5 +1,6 @@
 // A UDP socket for relays that reach this machine by routing, and for renewals of the clients behind them.
-import { tagBytes } from "../frame/ethernet.ts";
+import { uint32 } from "../../frame/bytes.ts";
+import { tagBytes } from "../../frame/ethernet.ts";
 import { encodeFrame, frameBufferBytes, payloadAt } from "../frame/frame.ts";
 import { field } from "../message/header.ts";
 import { port } from "../server/destination.ts";
@@ -135,8 +136,4 @@ function frameAround(
   const buffer = new Uint8Array(Math.max(frameBufferBytes, payloadAt + datagram.length));
   buffer.set(datagram, payloadAt);
   return encodeFrame({ ethernet: { destination: nobody, source: nobody }, ...headers }, datagram.length, buffer);
-}
-
-function uint32(bytes: Uint8Array, at: number): number {
-  return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
 }
