@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 
 import { type Answer, answerLines, type Asked, parseAsked } from "../check/who.ts";
-import { ClusterCommand, type LookOptions, type Printed, UsageError } from "./cluster-command.ts";
+import { ClusterCommand, type LookOptions, type Printed, UsageError, print } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
 export type Who = (options: LookOptions, asked: Asked) => Promise<readonly Answer[]>;
@@ -19,10 +19,9 @@ export function whoCommand(output: Output, who: Who): Command {
     .systemNamespace()
     .printed()
     .action(async (text: string, { output: format, ...options }: LookOptions & Printed) => {
-      const answers = await who(options, parseAsked(text));
-      if (format === "json") output.line(JSON.stringify({ holds: answers }));
-      else for (const line of answers.flatMap(answerLines)) output.line(line);
-      if (answers.length === 0)
+      const holds = await who(options, parseAsked(text));
+      print(output, format, { holds }, holds.flatMap(answerLines));
+      if (holds.length === 0)
         throw new UsageError(`nobody holds ${text}, or it is no MAC, pod, claim or VM that holds anything.`, 1);
     });
 }
