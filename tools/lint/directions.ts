@@ -28,7 +28,8 @@ export const folders: Readonly<Record<string, Folder>> = {
     imports: ["net", "ipam", "api"],
   },
   frame: { about: "frames on the wire: Ethernet, ARP, IPv6 and ICMPv6, checksums", imports: [], pure: true },
-  dhcp: { about: "DHCP wire codec, server, raw sockets", imports: ["net", "frame"] },
+  linux: { about: "calls of libc that Node lacks: interfaces, packet sockets, namespaces", imports: ["net"] },
+  dhcp: { about: "DHCP wire codec, server, raw sockets", imports: ["net", "frame", "linux"] },
   ovsdb: { about: "RFC 7047: notation, session, monitor cache, transactions", imports: [] },
   ovn: { about: "northbound tables and operations", imports: ["net", "ovsdb"] },
   log: { about: "what a process says while it runs: lines of JSON, or of text for a terminal", imports: [] },
@@ -50,7 +51,7 @@ export const folders: Readonly<Record<string, Folder>> = {
   },
   node: {
     about: "the node daemon: socket, requests, pending releases, probes, journal",
-    imports: [...features, "cni", "cluster", "ledger", "log", "ovn", "frame"],
+    imports: [...features, "cni", "cluster", "ledger", "log", "ovn", "frame", "linux"],
   },
   slices: {
     about:
@@ -75,7 +76,7 @@ export const folders: Readonly<Record<string, Folder>> = {
   },
   agent: {
     about: "the DHCP agent: follows the holds of its networks, answers on the wire, keeps the server's address",
-    imports: [...features, "cluster", "log", "frame", "dhcp", "vmnet/rules"],
+    imports: [...features, "cluster", "log", "frame", "linux", "dhcp", "vmnet/rules"],
   },
   migration: {
     about: "live migration on OVN: where a VM is, its address on every pod of it, what neighbours are told, receipts",

@@ -24,10 +24,10 @@ import { compilePoolV6 } from "../../../src/dhcp/v6/server/pool.ts";
 import { ReplyWriterV6 } from "../../../src/dhcp/v6/server/send.ts";
 import { DhcpV6Server } from "../../../src/dhcp/v6/server/server.ts";
 import { type IcmpPacket, icmpFrame } from "../../../src/frame/icmp.ts";
+import { lastErrno, libc } from "../../../src/linux/libc.ts";
 import { parseAddress, type V6Address } from "../../../src/net/address.ts";
 import { macToBytes, parseMac } from "../../../src/net/mac.ts";
 import { parsePrefix } from "../../../src/net/prefix.ts";
-import { lastErrno, libc } from "../../../src/node/kernel/libc.ts";
 
 export interface AgentPlan {
   readonly name: string;
