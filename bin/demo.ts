@@ -4,8 +4,8 @@ import { hostname } from "node:os";
 
 import { UsageError } from "../src/cli/cluster-command.ts";
 import { connected } from "../src/cli/connection.ts";
-import type { DemoOptions, DemoTold, DemoWork } from "../src/cli/demo.ts";
-import { kubeconfigIn, socketIn } from "../src/cli/up-folder.ts";
+import type { DemoOptions, DemoTold, DemoWork } from "../src/cli/local/demo.ts";
+import { kubeconfigIn, socketIn } from "../src/cli/local/up-folder.ts";
 import { type NetworkAttachmentDefinition, networkAttachmentDefinitions, pods } from "../src/cluster/resources.ts";
 import { exchange, frameOf } from "../src/cni/socket-call.ts";
 import { asError } from "../src/kube/abort.ts";

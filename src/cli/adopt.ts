@@ -1,7 +1,7 @@
 // `holdfast adopt`: addresses of a VM's earlier life, after a restore from a backup or a move from another cluster.
 import type { Command } from "commander";
 
-import { ClusterCommand, examples, type LookOptions, UsageError } from "./cluster-command.ts";
+import { ClusterCommand, type LookOptions, UsageError } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
 interface AdoptBase extends LookOptions {
@@ -27,12 +27,9 @@ export function adoptCommand(output: Output, adopt: Adopt): Command {
     .option("--network <name>", "this network of the VM only, by its name in the VM's spec")
     .option("--dry-run", "say what would be done, and change nothing", false)
     .systemNamespace()
-    .addHelpText(
-      "after",
-      examples(
-        ["holdfast adopt shop/db --from 5956a54c-989c-414c-b5ba-55cae03a5ada", "restored from a backup, stopped"],
-        ["holdfast adopt --file shop-claims.json --dry-run", "VMs that came from another cluster"],
-      ),
+    .examples(
+      ["holdfast adopt shop/db --from 5956a54c-989c-414c-b5ba-55cae03a5ada", "restored from a backup, stopped"],
+      ["holdfast adopt --file shop-claims.json --dry-run", "VMs that came from another cluster"],
     )
     .action((vm: string | undefined, flags: Flags) => adopt(requestOf(vm, flags), output));
 }

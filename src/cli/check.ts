@@ -3,7 +3,7 @@ import type { Command } from "commander";
 
 import type { Finding } from "../check/finding.ts";
 import { counted } from "../net/counted.ts";
-import { ClusterCommand, type LookOptions, type Printed, UsageError } from "./cluster-command.ts";
+import { ClusterCommand, type LookOptions, type Printed, UsageError, print } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
 export interface CheckOptions extends LookOptions {
@@ -38,8 +38,7 @@ export function checkCommand(output: Output, check: Check): Command {
     .printed()
     .action(async ({ output: format, ...options }: CheckOptions & Printed) => {
       const findings = await check(options);
-      if (format === "json") output.line(JSON.stringify({ findings }));
-      else for (const line of linesOf(findings)) output.line(line);
+      print(output, format, { findings }, linesOf(findings));
       const left = findings.filter(({ severity, repaired }) => severity !== "info" && repaired?.isDone !== true).length;
       if (left > 0) throw new UsageError(`${counted(left, "finding needs", "findings need")} attention.`, 1);
     });

@@ -6,10 +6,10 @@ import { type ClaimFilter, type ClaimRow, claimLines } from "../check/claims/tab
 import {
   ClusterCommand,
   type ConnectionOptions,
-  examples,
   type LookOptions,
   type Printed,
   UsageError,
+  print,
 } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
@@ -69,21 +69,18 @@ function listCommand(output: Output, claims: Claims): Command {
     .option("-n, --namespace <name>", `of this namespace (default: ${defaultNamespace})`)
     .option("-A, --all-namespaces", "of all namespaces", false)
     .printed()
-    .addHelpText(
-      "after",
-      examples(
-        ["holdfast claims -A", "every claim of the cluster"],
-        ["holdfast claims -n shop db", "those of VM shop/db"],
-        ["holdfast claims -n shop db.blue", "one claim: its holds, who uses it, and what it waits for"],
-      ),
+    .examples(
+      ["holdfast claims -A", "every claim of the cluster"],
+      ["holdfast claims -n shop db", "those of VM shop/db"],
+      ["holdfast claims -n shop db.blue", "one claim: its holds, who uses it, and what it waits for"],
     )
     .action(async (name: string | undefined, { output: format, allNamespaces, namespace, ...rest }: ListFlags) => {
       if (allNamespaces && namespace !== undefined) throw new UsageError("-n and -A exclude each other: give one.");
       const scope = allNamespaces ? {} : { namespace: namespace ?? defaultNamespace };
       const found = await claims.list({ ...rest, ...scope, name });
       const isOne = found.details.length > 0;
-      if (format === "json") output.line(JSON.stringify(isOne ? { claims: found.details } : { claims: found.rows }));
-      else for (const line of isOne ? found.details.flatMap(detailLines) : claimLines(found.rows)) output.line(line);
+      const lines = isOne ? found.details.flatMap(detailLines) : claimLines(found.rows);
+      print(output, format, { claims: isOne ? found.details : found.rows }, lines);
       if (name !== undefined && found.rows.length === 0 && !isOne)
         throw new UsageError(nothing(name, scope.namespace), 1);
     });
@@ -101,10 +98,7 @@ function exportCommand(output: Output, claims: Claims): Command {
     )
     .systemNamespace()
     .option("-n, --namespace <name>", "of this namespace (default: of all)")
-    .addHelpText(
-      "after",
-      examples(["holdfast claims export -n shop > shop-claims.json", "before VMs move to another cluster"]),
-    )
+    .examples(["holdfast claims export -n shop > shop-claims.json", "before VMs move to another cluster"])
     .action(async (request: ClaimsRequest) => output.line(JSON.stringify(await claims.export(request), undefined, 2)));
 }
 
@@ -117,12 +111,9 @@ function takeoverCommand(output: Output, claims: Claims): Command {
     .option("-n, --namespace <name>", "of this namespace (default: of all)")
     .option("--dry-run", "say what would be done, and change nothing", false)
     .option("--beside", "although ipam-extensions runs: it makes new claims of its own all the while", false)
-    .addHelpText(
-      "after",
-      examples(
-        ["holdfast claims takeover --dry-run", "what would become of each claim"],
-        ["holdfast claims takeover", "after ipam-extensions and its webhook were removed; VMs may run"],
-      ),
+    .examples(
+      ["holdfast claims takeover --dry-run", "what would become of each claim"],
+      ["holdfast claims takeover", "after ipam-extensions and its webhook were removed; VMs may run"],
     )
     .action((request: TakeoverRequest) => claims.takeover(request, output));
 }

@@ -2,6 +2,7 @@
 import { Command, Option } from "commander";
 
 import { type Level, levels } from "../log/log.ts";
+import type { Output } from "./program.ts";
 
 export interface ConnectionOptions {
   readonly kubeconfig?: string;
@@ -21,6 +22,13 @@ export interface DaemonOptions extends LookOptions {
 }
 
 export class ReadingCommand extends Command {
+  /** Shown below the options: a command line, and what it is for. */
+  examples(...all: readonly (readonly [string, string])[]): this {
+    const width = Math.max(...all.map(([line]) => line.length));
+    const lines = all.map(([line, words]) => `  ${line.padEnd(width)}  ${words}`);
+    return this.addHelpText("after", ["", "Examples:", ...lines].join("\n"));
+  }
+
   printed(): this {
     return this.addOption(
       new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"),
@@ -92,6 +100,11 @@ export interface Printed {
   readonly output: "text" | "json";
 }
 
+/** As `printed` was answered: the data in one line, or the lines for people. */
+export function print(output: Output, format: Printed["output"], data: object, lines: Iterable<string>): void {
+  for (const line of format === "json" ? [JSON.stringify(data)] : lines) output.line(line);
+}
+
 export function numberOf(flag: string, text: string, max: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value <= max) return value;
@@ -100,11 +113,6 @@ export function numberOf(flag: string, text: string, max: number): number {
 
 /** Of an option that may be repeated. */
 export const collected = (value: string, earlier: readonly string[]) => [...earlier, value];
-
-export function examples(...all: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...all.map(([line]) => line.length));
-  return ["", "Examples:", ...all.map(([line, words]) => `  ${line.padEnd(width)}  ${words}`)].join("\n");
-}
 
 export class UsageError extends Error {
   /** 1: understood, but refused. 2: not understood. */

@@ -2,7 +2,7 @@
 import { Command } from "commander";
 
 import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
-import { ClusterCommand, type ConnectionOptions, type Printed, UsageError } from "./cluster-command.ts";
+import { ClusterCommand, type ConnectionOptions, type Printed, UsageError, print } from "./cluster-command.ts";
 import { type CoexistenceOptions, type CoexistenceReport, isWhole, reportLines } from "./coexistence-word.ts";
 import type { Output } from "./program.ts";
 
@@ -53,8 +53,7 @@ function statusCommand(output: Output, coexistence: Coexistence): Command {
     .printed()
     .action(async ({ output: format, ...options }: StatusOptions & Printed) => {
       const report = await coexistence.status(options);
-      if (format === "json") output.line(JSON.stringify(report));
-      else for (const line of reportLines(report)) output.line(line);
+      print(output, format, report, reportLines(report));
     });
 }
 

@@ -10,7 +10,7 @@ import { ApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { CodedError } from "../net/coded-error.ts";
 import { type ConnectionOptions, UsageError } from "./cluster-command.ts";
-import { defaultFolder, kubeconfigIn } from "./up-folder.ts";
+import { defaultFolder, kubeconfigIn } from "./local/up-folder.ts";
 
 export async function clusterConfig({ kubeconfig, context }: ConnectionOptions): Promise<ClusterConfig> {
   try {

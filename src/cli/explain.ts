@@ -11,7 +11,7 @@ import { type Address, parseAddress } from "../net/address.ts";
 import { NetError } from "../net/error.ts";
 import { intersection, intervalOf, parseBlock, parseRange } from "../net/interval.ts";
 import { parsePrefix, type Prefix } from "../net/prefix.ts";
-import { collected, UsageError } from "./cluster-command.ts";
+import { collected, UsageError, print } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
 interface ExplainOptions {
@@ -71,8 +71,7 @@ function explain(options: ExplainOptions, output: Output): void {
       : { kind: options.strategy };
   const decision = decide(pool, { owner, want, strategy }, Math.random);
   const trace = formatTrace(decision.trace(limit));
-  if (options.json) output.line(JSON.stringify({ ...asData(decision), trace }));
-  else for (const line of asText(decision, pool, trace)) output.line(line);
+  print(output, options.json ? "json" : "text", { ...asData(decision), trace }, asText(decision, pool, trace));
   if (decision.kind === "refusal") throw new UsageError(decision.message, 1);
 }
 

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 
 import { leaseLines, type LeaseRow } from "../check/vmnet/table.ts";
-import { ClusterCommand, examples, type LookOptions, type Printed, UsageError } from "./cluster-command.ts";
+import { ClusterCommand, type LookOptions, type Printed, UsageError, print } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
 /** Undefined: there is no such pool. */
@@ -16,19 +16,15 @@ export function leasesCommand(output: Output, leases: ListLeases): Command {
     .argument("[pool]", "of this pool (ippl) only: namespace/name, or a name of any namespace")
     .systemNamespace("where holds and agents are")
     .printed()
-    .addHelpText(
-      "after",
-      examples(
-        ["holdfast leases", "all networks"],
-        ["holdfast leases shop/net-48", "one pool"],
-        ["holdfast leases -o json", "for programs"],
-      ),
+    .examples(
+      ["holdfast leases", "all networks"],
+      ["holdfast leases shop/net-48", "one pool"],
+      ["holdfast leases -o json", "for programs"],
     )
     .action(async (pool: string | undefined, { output: format, ...options }: LookOptions & Printed) => {
       const rows = await leases(options, pool);
       if (rows === undefined)
         throw new UsageError(`there is no pool ${pool}: kubectl get ippl -A lists those that there are.`, 1);
-      if (format === "json") output.line(JSON.stringify({ leases: rows }));
-      else for (const line of leaseLines(rows)) output.line(line);
+      print(output, format, { leases: rows }, leaseLines(rows));
     });
 }

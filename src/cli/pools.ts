@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 
 import { type PoolRow, tableLines } from "../check/pool-table.ts";
-import { ClusterCommand, type LookOptions, type Printed } from "./cluster-command.ts";
+import { ClusterCommand, type LookOptions, type Printed, print } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
 export type ListPools = (options: LookOptions) => Promise<readonly PoolRow[]>;
@@ -14,7 +14,6 @@ export function poolsCommand(output: Output, pools: ListPools): Command {
     .printed()
     .action(async ({ output: format, ...options }: LookOptions & Printed) => {
       const rows = await pools(options);
-      if (format === "json") output.line(JSON.stringify({ pools: rows }));
-      else for (const line of tableLines(rows)) output.line(line);
+      print(output, format, { pools: rows }, tableLines(rows));
     });
 }

@@ -21,7 +21,7 @@ const commands = {
   cni: async () => (await import("./cni.ts")).cniCommand,
   coexistence: async () => (await import("./coexistence.ts")).coexistenceCommand,
   controller: async () => (await import("./controller.ts")).controllerCommand,
-  demo: async () => (await import("./demo.ts")).demoCommand,
+  demo: async () => (await import("./local/demo.ts")).demoCommand,
   dhcp: async () => (await import("./dhcp/dhcp.ts")).dhcpCommand,
   explain: async () => (await import("./explain.ts")).explainCommand,
   import: async () => (await import("./import.ts")).importCommand,
@@ -30,8 +30,8 @@ const commands = {
   node: async () => (await import("./node.ts")).nodeCommand,
   pools: async () => (await import("./pools.ts")).poolsCommand,
   slices: async () => (await import("./slices.ts")).slicesCommand,
-  tour: async () => (await import("./tour.ts")).tourCommand,
-  up: async () => (await import("./up.ts")).upCommand,
+  tour: async () => (await import("./local/tour.ts")).tourCommand,
+  up: async () => (await import("./local/up.ts")).upCommand,
   who: async () => (await import("./who.ts")).whoCommand,
 };
 

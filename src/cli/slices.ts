@@ -18,6 +18,7 @@ import {
   collected,
   numberOf,
   ReadingCommand,
+  print,
 } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
@@ -51,9 +52,8 @@ function listCommand(output: Output, slices: Slices): Command {
     .option("--network <name>", "ranges of this network_name, or of this NodeSlicePool, only")
     .printed()
     .action(async ({ output: format, ...options }: LookOptions & TableFilter & Printed) => {
-      const tables = await slices.list(options);
-      if (format === "json") output.line(JSON.stringify({ ranges: tables }));
-      else for (const line of linesOf(tables, options)) output.line(line);
+      const ranges = await slices.list(options);
+      print(output, format, { ranges }, linesOf(ranges, options));
     });
 }
 
@@ -121,8 +121,7 @@ function planCommand(output: Output): Command {
 function plan(flags: Flags, output: Output): void {
   const { range, sliceLength, floatingLength, useful, nodes } = questionOf(flags);
   const sized = sizeFor(capacityOf(range, sliceLength, floatingLength, useful), nodes);
-  if (flags.output === "json") output.line(JSON.stringify(asData(sized)));
-  else for (const line of planLines(sized)) output.line(line);
+  print(output, flags.output, asData(sized), planLines(sized));
   if (!fits(sized))
     throw new UsageError(`${range} in slices of /${sliceLength} does not carry ${counted(nodes, "node")}.`, 1);
 }

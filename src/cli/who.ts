@@ -5,7 +5,7 @@ import type { Unheld } from "../check/unheld.ts";
 import { type Answer, answerLines, type Asked, parseAsked } from "../check/who.ts";
 import { attempt } from "../net/coded-error.ts";
 import { NetError } from "../net/error.ts";
-import { ClusterCommand, type LookOptions, type Printed, UsageError } from "./cluster-command.ts";
+import { ClusterCommand, type LookOptions, type Printed, UsageError, print } from "./cluster-command.ts";
 import type { Output } from "./program.ts";
 
 export interface WhoAnswers {
@@ -36,18 +36,17 @@ export function whoCommand(output: Output, who: Who): Command {
         },
       );
       const { holds, unheld } = await who(options, asked);
-      if (format === "json") output.line(JSON.stringify({ holds, unheld }));
-      else {
-        // Of a whole block a line each is what can be read.
-        const linesOf = (answer: Answer) => ("block" in asked ? answerLines(answer).slice(0, 1) : answerLines(answer));
-        for (const line of holds.flatMap(linesOf)) output.line(line);
-        for (const { words, network, definitions, pool } of unheld) {
-          const where = network === "" ? "the network without a name" : `network ${network}`;
-          output.line(`${text} of ${where}: nobody, ${words} (${definitions.join(", ")}; pool ${pool})`);
-        }
-      }
+      // Of a whole block a line each is what can be read.
+      const linesOf = (answer: Answer) => ("block" in asked ? answerLines(answer).slice(0, 1) : answerLines(answer));
+      const lines = [...holds.flatMap(linesOf), ...unheld.map((each) => unheldLine(text, each))];
+      print(output, format, { holds, unheld }, lines);
       if (holds.length + unheld.length === 0) throw new UsageError(nobody(text, asked), 1);
     });
+}
+
+function unheldLine(text: string, { words, network, definitions, pool }: Unheld): string {
+  const where = network === "" ? "the network without a name" : `network ${network}`;
+  return `${text} of ${where}: nobody, ${words} (${definitions.join(", ")}; pool ${pool})`;
 }
 
 function nobody(text: string, asked: Asked): string {

@@ -188,3 +188,9 @@ export function assertSameFamily(a: Address, b: Address): void {
   const words = `${a} is IPv${a.family} and ${b} is IPv${b.family}: give two of the same family.`;
   throw new NetError("mixed-families", words);
 }
+
+/** Most significant byte first, as on the wire: 4 or 16 of them. */
+export function addressToBytes(address: Address): Uint8Array {
+  const words = address.family === 4 ? [address.value] : [address.w0, address.w1, address.w2, address.w3];
+  return Uint8Array.from(words.flatMap((word) => [word >>> 24, (word >>> 16) & 255, (word >>> 8) & 255, word & 255]));
+}

@@ -1,18 +1,12 @@
 // A ServiceV6 on a link of its own: frames in from guests, and each frame that it sends as a line of text.
 import { ServiceV6 } from "../../src/agent/v6/service.ts";
 import { addressFrom } from "../../src/dhcp/v6/bytes.ts";
-import {
-  datagramAt,
-  decodeFrameV6,
-  encodeDatagram,
-  encodeIcmp,
-  frameBufferBytesV6,
-  icmpAt,
-} from "../../src/dhcp/v6/frame/frame.ts";
-import { multicast, multicastMac, solicitedNodeOf } from "../../src/dhcp/v6/multicast.ts";
+import { datagramAt, decodeFrameV6, encodeDatagram, frameBufferBytesV6 } from "../../src/dhcp/v6/frame/frame.ts";
 import type { EffectV6 } from "../../src/dhcp/v6/server/outcome.ts";
 import type { PoolDefinitionV6 } from "../../src/dhcp/v6/server/pool-definition.ts";
 import { compilePoolV6 } from "../../src/dhcp/v6/server/pool.ts";
+import { icmpFrame } from "../../src/frame/icmp.ts";
+import { multicast, multicastMac, solicitedNodeOf } from "../../src/frame/multicast.ts";
 import type { ManualClock } from "../../src/kube/testing/manual-clock.ts";
 import { type Mac, macFromBytes, macToBytes, parseMac } from "../../src/net/mac.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
@@ -82,7 +76,7 @@ export class ServiceV6Link {
 
   /** A router solicitation. */
   solicit(mac: Mac, from: string): void {
-    this.#receive(icmpFrame(mac, from, multicast.allRouters, `85000000${"00".repeat(4)}`));
+    this.#receive(messageFrame(mac, from, multicast.allRouters, `85000000${"00".repeat(4)}`));
   }
 
   /** A neighbour asks who has an address. */
@@ -113,20 +107,18 @@ export function datagramFrame(mac: Mac, from: string, to: Uint8Array, payload: U
 /** A neighbour asks who has an address. */
 export function solicitationFrame(mac: Mac, from: string, target: string): Uint8Array {
   const body = `87000000${"00".repeat(4)}${ip6Hex(target)}`;
-  return icmpFrame(mac, from, solicitedNodeOf(ip6Bytes(target)), body);
+  return messageFrame(mac, from, solicitedNodeOf(ip6Bytes(target)), body);
 }
 
 /** A router advertises itself. */
 export function advertisementFrame(mac: Mac, from: string, lifetime: number): Uint8Array {
   const body = `8600000000c0${lifetime.toString(16).padStart(4, "0")}${"00".repeat(8)}`;
-  return icmpFrame(mac, from, multicast.allNodes, body);
+  return messageFrame(mac, from, multicast.allNodes, body);
 }
 
-function icmpFrame(mac: Mac, from: string, to: Uint8Array, body: string): Uint8Array {
-  const buffer = new Uint8Array(frameBufferBytesV6);
-  buffer.set(hex(body), icmpAt);
-  const ethernet = { source: macToBytes(mac), destination: multicastMac(to) };
-  return encodeIcmp({ ethernet, source: ip6Bytes(from), destination: to }, body.length / 2, buffer).slice();
+function messageFrame(mac: Mac, from: string, to: Uint8Array, body: string): Uint8Array {
+  const packet = { source: ip6Bytes(from), destination: to, mac: multicastMac(to), message: hex(body) };
+  return icmpFrame(packet, macToBytes(mac));
 }
 
 /** `RA fe80::1 > ff02::1 lifetime 0`, `NA fe80::2 > ff02::1 is MAC`, `MLD GROUP ...`, `REPLY fd00:48::81`. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { quarantineAnnotation } from "../../src/api/vmnet/marks.ts";
-import { multicast } from "../../src/dhcp/v6/multicast.ts";
+import { multicast } from "../../src/frame/multicast.ts";
 import { parseMac } from "../../src/net/mac.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import { clientId, message, na } from "../dhcp/v6/packet.ts";

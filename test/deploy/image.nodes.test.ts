@@ -103,7 +103,7 @@ test("every package that production code names can be loaded in it", async () =>
 });
 
 test("the kernel's calls work in it", async () => {
-  const script = 'const { libc } = await import("/app/src/node/kernel/libc.ts"); console.log(libc.close(-1));';
+  const script = 'const { libc } = await import("/app/src/linux/libc.ts"); console.log(libc.close(-1));';
   writeFileSync(join(root, "app", "call.mjs"), script);
   expect(await inside("/usr/local/bin/node", "/app/call.mjs")).toBe("-1\n");
 });

@@ -1,5 +1,5 @@
 // Any bytes as a frame: nothing throws, hangs or grows; our answers are well-formed. A failure names seed and round.
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 
 import { decodeFrame, encodeFrame, frameBufferBytes, payloadAt } from "../../src/dhcp/frame/frame.ts";
 import { bootTexts, decodeMessage } from "../../src/dhcp/message/decode.ts";
@@ -7,6 +7,7 @@ import { decodeOption } from "../../src/dhcp/options/convert.ts";
 import { ReplyWriter } from "../../src/dhcp/server/send.ts";
 import { Fixture } from "./fixture.ts";
 import { hex, ip, ipHex, packet, unpack } from "./packet.ts";
+import { type Draw, fuzzing, spoiltFrame } from "./spoilt-frames.ts";
 
 const its = ipHex("192.168.48.81");
 const ours = ipHex("192.168.48.2");
@@ -28,17 +29,6 @@ const messages = [
   }),
 ];
 
-/** Small and quick, the same for the same seed (xorshift, 32 bits). */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed | 1;
-  return (below) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % below;
-  };
-}
-
 const headers = {
   ethernet: { destination: hex("ffffffffffff"), source: hex("020000000011") },
   sourceAddress: 0,
@@ -46,8 +36,6 @@ const headers = {
   sourcePort: 68,
   destinationPort: 67,
 };
-
-type Draw = (below: number) => number;
 
 /** Mostly a message, changed, cut, longer or joined from two; sometimes the frame's own bytes, or only noise. */
 function spoilt(draw: Draw, buffer: Uint8Array): Uint8Array {
@@ -71,54 +59,44 @@ function spoilt(draw: Draw, buffer: Uint8Array): Uint8Array {
     buffer[payloadAt + at] = [draw(256), 0, 255, 53, 52, 82, 119, 1][draw(8)]!;
   }
   const frame = encodeFrame(headers, length, buffer);
-  if (kind === 4) for (let i = draw(4); i > 0; i--) frame[draw(Math.min(frame.length, 46))] = draw(256);
-  return kind === 5 ? frame.subarray(0, draw(frame.length + 1)) : frame;
+  return spoiltFrame(draw, kind, frame, 46);
 }
 
-/** Millions take some minutes; this is only so that they may. */
-const timeoutMs = 3_600_000;
-
-export function fuzz(perSeed: number, seeds: readonly number[]): void {
-  it.each(seeds)(`${perSeed} spoilt frames, seed %i`, (seed) => tell(perSeed, seed), timeoutMs);
-}
-
-function tell(perSeed: number, seed: number): void {
-  const draw = randomOf(seed);
+export const fuzz = fuzzing((draw, rounds) => {
   const fixture = new Fixture({ rateLimit: { burst: 1e9, perSecond: 1, clientsMax: 100 } });
   const writer = new ReplyWriter();
   const buffer = new Uint8Array(frameBufferBytes);
   const mac = hex("020000000001");
   let replies = 0;
-  for (let round = 0; round < perSeed; round++) {
-    try {
-      const frame = decodeFrame(spoilt(draw, buffer), { acceptPartialChecksum: true });
-      if (frame.kind === "fault") continue;
-      look(frame.payload);
-      const arrival = { acceptRelays: draw(2) === 0, sourceAddress: frame.sourceAddress };
-      const outcome = fixture.handle(frame.payload, arrival, round);
-      if (draw(100) === 0) fixture.network.quarantine.delete(ip("192.168.48.81").value);
-      if (outcome.kind === "silence") continue;
-      replies += 1;
-      const { bytes } = writer.datagram(outcome);
-      if (bytes.length < 300 || bytes.length > 1472) throw new Error(`a reply of ${bytes.length} bytes`);
-      if (unpack(bytes).op !== 2) throw new Error("no reply");
-      const sent = writer.frame(outcome, mac, undefined);
-      const back = sent === undefined ? undefined : decodeFrame(sent.bytes, { acceptPartialChecksum: false });
-      if (back?.kind === "fault") throw new Error(back.code);
-    } catch (cause) {
-      throw new Error(`round ${round} of seed ${seed}`, { cause });
+  const tell = (round: number): void => {
+    const frame = decodeFrame(spoilt(draw, buffer), { acceptPartialChecksum: true });
+    if (frame.kind === "fault") return;
+    look(frame.payload);
+    const arrival = { acceptRelays: draw(2) === 0, sourceAddress: frame.sourceAddress };
+    const outcome = fixture.handle(frame.payload, arrival, round);
+    if (draw(100) === 0) fixture.network.quarantine.delete(ip("192.168.48.81").value);
+    if (outcome.kind === "silence") return;
+    replies += 1;
+    const { bytes } = writer.datagram(outcome);
+    if (bytes.length < 300 || bytes.length > 1472) throw new Error(`a reply of ${bytes.length} bytes`);
+    if (unpack(bytes).op !== 2) throw new Error("no reply");
+    const sent = writer.frame(outcome, mac, undefined);
+    const back = sent === undefined ? undefined : decodeFrame(sent.bytes, { acceptPartialChecksum: false });
+    if (back?.kind === "fault") throw new Error(back.code);
+  };
+  const end = (): void => {
+    expect(replies).toBeGreaterThan(rounds / 20);
+    for (const { received, replies: types, silences, faults } of [
+      fixture.server.tally,
+      ...fixture.network.tallies.values(),
+    ]) {
+      expect(received.size + types.size + silences.size + faults.size).toBeLessThanOrEqual(9 + 3 + 15 + 5);
     }
-  }
-  expect(replies).toBeGreaterThan(perSeed / 20);
-  for (const { received, replies: types, silences, faults } of [
-    fixture.server.tally,
-    ...fixture.network.tallies.values(),
-  ]) {
-    expect(received.size + types.size + silences.size + faults.size).toBeLessThanOrEqual(9 + 3 + 15 + 5);
-  }
-  expect(fixture.network.bindings.size).toBe(2);
-  expect(fixture.network.rateLimit.clients).toBeLessThanOrEqual(100);
-}
+    expect(fixture.network.bindings.size).toBe(2);
+    expect(fixture.network.rateLimit.clients).toBeLessThanOrEqual(100);
+  };
+  return { round: tell, end };
+});
 
 /** Everything that a trace would show of it, with bounds on what a datagram can be blown up to. */
 function look(datagram: Uint8Array): void {

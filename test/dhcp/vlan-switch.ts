@@ -1,9 +1,9 @@
 // A switch with VLANs as a process, for kernels without 802.1Q: `vlan-switch.ts TRUNK PORT=VLAN...`. Frames from a port
 // go to the trunk with its tag, those from the trunk to the port of their tag, without it. Runs until it is killed.
-import { deviceOf, openQueries } from "../../src/dhcp/socket/device.ts";
-import { libc, refused } from "../../src/dhcp/socket/libc.ts";
 import { ReceiveBatch } from "../../src/dhcp/socket/receive-batch.ts";
 import { SendBatch } from "../../src/dhcp/socket/send-batch.ts";
+import { deviceOf, openQueries } from "../../src/linux/device.ts";
+import { libc, refused } from "../../src/linux/libc.ts";
 
 const AF_PACKET = 17;
 const SOCK_RAW = 3;

@@ -7,6 +7,7 @@ import { reap } from "../../test/lab/reaper.ts";
 import { labDebianPackages } from "../../test/lab/requirements.ts";
 import { cluster } from "../../test/lab/start.ts";
 import { labRoot } from "../../test/lab/state.ts";
+import { log, runCommand } from "../bootstrap/command.ts";
 import { ensureDebianPackages } from "../bootstrap/debian.ts";
 
 const usage = `npm run cluster -- [--nodes N] [--holdfast]   starts a control plane and N real nodes (0 to 5; 3 by default), until Ctrl-C;
@@ -15,14 +16,7 @@ npm run cluster -- clean         removes what clusters of dead owners left behin
 
 With nodes it needs root. The binaries are built once, from the Go module proxy: about 6 minutes on 2 cores.`;
 
-const log = (line: string) => console.error(`holdfast: ${line}`);
-
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  log(error instanceof Error ? error.message : String(error));
-  process.exitCode = 1;
-}
+await runCommand(main);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({

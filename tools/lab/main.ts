@@ -7,6 +7,7 @@ import { type OvnVersion, ovnVersions } from "../../test/lab/ovn/packages.ts";
 import { ovnDebianPackages } from "../../test/lab/ovn/requirements.ts";
 import { scenarios } from "../../test/lab/ovn/scenarios/all.ts";
 import { type Figures, figuresOf, type Scenario, type ScenarioWishes } from "../../test/lab/ovn/scenarios/scenario.ts";
+import { log, runCommand } from "../bootstrap/command.ts";
 import { ensureDebianPackages } from "../bootstrap/debian.ts";
 import { ensureUnpacked } from "../bootstrap/unpacked.ts";
 
@@ -25,16 +26,10 @@ downtime; how many connections were lost. It needs root, and takes some 15 s and
 
 const parts: ReadonlySet<string> = new Set<Part>(["mac-binding", "announcements"]);
 type Part = NonNullable<ScenarioWishes["without"]> extends ReadonlySet<infer Each> ? Each : never;
-const log = (line: string) => console.error(`holdfast: ${line}`);
 /** Ten times what a scenario takes on two busy cores. */
 const limitMs = 10 * 60_000;
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  log(error instanceof Error ? error.message : String(error));
-  process.exitCode = 1;
-}
+await runCommand(main);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({

@@ -27,7 +27,9 @@ export const folders: Readonly<Record<string, Folder>> = {
     about: "CNI types, config parsing, results, the shim and its socket protocol",
     imports: ["net", "ipam", "api"],
   },
-  dhcp: { about: "DHCP wire codec, server, raw sockets", imports: ["net"] },
+  frame: { about: "frames on the wire: Ethernet, ARP, IPv6 and ICMPv6, checksums", imports: [], pure: true },
+  linux: { about: "calls of libc that Node lacks: interfaces, packet sockets, namespaces", imports: ["net"] },
+  dhcp: { about: "DHCP wire codec, server, raw sockets", imports: ["net", "frame", "linux"] },
   ovsdb: { about: "RFC 7047: notation, session, monitor cache, transactions", imports: [] },
   ovn: { about: "northbound tables and operations", imports: ["net", "ovsdb"] },
   log: { about: "what a process says while it runs: lines of JSON, or of text for a terminal", imports: [] },
@@ -49,7 +51,7 @@ export const folders: Readonly<Record<string, Folder>> = {
   },
   node: {
     about: "the node daemon: socket, requests, pending releases, probes, journal",
-    imports: [...features, "cni", "cluster", "ledger", "log", "ovn"],
+    imports: [...features, "cni", "cluster", "ledger", "log", "ovn", "frame", "linux"],
   },
   slices: {
     about:
@@ -74,11 +76,11 @@ export const folders: Readonly<Record<string, Folder>> = {
   },
   agent: {
     about: "the DHCP agent: follows the holds of its networks, answers on the wire, keeps the server's address",
-    imports: [...features, "cluster", "log", "dhcp", "vmnet/rules"],
+    imports: [...features, "cluster", "log", "frame", "linux", "dhcp", "vmnet/rules"],
   },
   migration: {
     about: "live migration on OVN: where a VM is, its address on every pod of it, what neighbours are told, receipts",
-    imports: [...features, "cluster", "log", "ovn"],
+    imports: [...features, "cluster", "log", "frame", "ovn"],
   },
   cli: {
     about: "the commands of ./holdfast",

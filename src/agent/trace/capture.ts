@@ -1,17 +1,13 @@
 // Every frame of DHCP, DHCPv6 and IPv6 neighbour discovery that passes an interface, both directions, whoever sends it:
 // for `holdfast dhcp trace`. A packet socket of its own, with a filter in the kernel; it changes nothing on the
 // interface: groups of Ethernet that nobody there has joined are not heard.
-import { deviceOf, openQueries } from "../../dhcp/socket/device.ts";
-import { instructionBytes, traceFilter } from "../../dhcp/socket/filter.ts";
-import { allocate, libc, refused, SOCK_CLOEXEC, SOCK_NONBLOCK, WireError } from "../../dhcp/socket/libc.ts";
+import { traceFilter } from "../../dhcp/socket/filter.ts";
 import { batchMessages, ReceiveBatch } from "../../dhcp/socket/receive-batch.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
+import { deviceOf, openQueries } from "../../linux/device.ts";
+import { KernelError, libc } from "../../linux/libc.ts";
+import { attachFilter, ETH_P_ALL, filterProgram, listenOn, packetSocket } from "../../linux/packet.ts";
 
-const AF_PACKET = 17;
-const SOCK_RAW = 3;
-const ETH_P_ALL = 3;
-const SOL_SOCKET = 1;
-const SO_ATTACH_FILTER = 26;
 /** How often the socket is looked at. */
 const pollMs = 20;
 /** In one turn, so that a flood does not keep Ctrl-C waiting: 1,024 frames. */
@@ -46,33 +42,17 @@ function openCapture(name: string): number {
   const device = deviceOf(queries, name);
   libc.close(queries);
   if (device === undefined) {
-    throw new WireError("no-interface", `There is no interface ${name} here: \`ip link\` lists them.`);
+    throw new KernelError("no-interface", `There is no interface ${name} here: \`ip link\` lists them.`);
   }
-  const fd = libc.socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) throw refused("open a packet socket", "Run it as root, or with CAP_NET_RAW.");
-  const { address, length } = filter();
-  const bound = Buffer.alloc(20); // struct sockaddr_ll
-  bound.writeUInt16LE(AF_PACKET, 0);
-  bound.writeUInt16BE(ETH_P_ALL, 2);
-  bound.writeInt32LE(device.index, 4);
-  const isOpen =
-    libc.setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, address, length) >= 0 && libc.bind(fd, bound, bound.length) >= 0;
-  if (isOpen) return fd;
-  const error = refused(`listen on the interface ${name}`, "Did it go away?");
-  libc.close(fd);
-  throw error;
-}
-
-/** struct sock_fprog (count, pointer), and the program behind it. */
-function filter(): { readonly address: bigint; readonly length: number } {
-  const headerBytes = 16;
-  const program = traceFilter();
-  const { address, bytes } = allocate(headerBytes + program.length);
-  const view = new DataView(bytes.buffer, bytes.byteOffset);
-  bytes.set(program, headerBytes);
-  view.setUint16(0, program.length / instructionBytes, true);
-  view.setBigUint64(8, address + BigInt(headerBytes), true);
-  return { address, length: headerBytes };
+  const fd = packetSocket("Run it as root, or with CAP_NET_RAW.");
+  try {
+    attachFilter(fd, filterProgram(traceFilter()));
+    listenOn(fd, name, device.index, ETH_P_ALL);
+    return fd;
+  } catch (error) {
+    libc.close(fd);
+    throw error;
+  }
 }
 
 /** The frame as it was on the cable: the kernel takes the tag off and tells it beside. */

@@ -1,5 +1,6 @@
 // What every line of a trace begins with, whatever the frame has.
-import type { Ethernet } from "../../dhcp/frame/ethernet.ts";
+
+import type { Ethernet } from "../../frame/ethernet.ts";
 
 export interface TracedMessage {
   /** Whose it may be, as six pairs each: that of a DHCP client, or of both ends. */

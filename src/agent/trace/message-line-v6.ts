@@ -1,12 +1,13 @@
 // A DHCPv6 message, or one of neighbour discovery, as one line for people: when, who to whom, what, and every option by
 // its name. Pure.
-import { addressFrom, uint16 } from "../../dhcp/v6/bytes.ts";
+import { addressFrom } from "../../dhcp/v6/bytes.ts";
 import { type DatagramFrame, decodeFrameV6, type IcmpFrame } from "../../dhcp/v6/frame/frame.ts";
 import { decodeEnvelope } from "../../dhcp/v6/message/decode.ts";
 import { messageTypeNameV6, messageTypeV6 } from "../../dhcp/v6/message/message-type.ts";
 import { OptionListV6 } from "../../dhcp/v6/message/option-list.ts";
 import { macOfClient } from "../../dhcp/v6/server/client.ts";
 import { portV6 } from "../../dhcp/v6/server/reply.ts";
+import { uint16 } from "../../frame/bytes.ts";
 import { frameHead, hex, type TracedMessage } from "./frame-head.ts";
 import { optionText } from "./option-text-v6.ts";
 

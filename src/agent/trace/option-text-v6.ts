@@ -1,9 +1,10 @@
 // An option of DHCPv6 by its name and value, for people (RFC 8415 section 21, RFC 3646, RFC 6939). Pure. What cannot be
 // read is shown as bytes.
 import { decodeDomains } from "../../dhcp/options/domain-list.ts";
-import { addressBytes, addressFrom, uint16 } from "../../dhcp/v6/bytes.ts";
+import { addressBytes, addressFrom } from "../../dhcp/v6/bytes.ts";
 import { OptionListV6 } from "../../dhcp/v6/message/option-list.ts";
 import { codeV6 } from "../../dhcp/v6/options/codes.ts";
+import { uint16, uint32 } from "../../frame/bytes.ts";
 import { hex } from "./frame-head.ts";
 
 /** Undefined: it cannot be read so. */
@@ -93,8 +94,4 @@ function statusText(data: Uint8Array): string | undefined {
   const status = uint16(data, 0);
   const words = data.length === 2 ? "" : ` ${JSON.stringify(Buffer.from(data.subarray(2)).toString("utf8"))}`;
   return `${statuses[status] ?? status}${words}`;
-}
-
-function uint32(bytes: Uint8Array, at: number): number {
-  return uint16(bytes, at) * 0x1_0000 + uint16(bytes, at + 2);
 }

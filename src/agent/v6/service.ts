@@ -6,13 +6,11 @@
 // the pool names as its server's is answered for by the holder of its Lease. While the link is down nothing is sent.
 // Not promised: that anybody asks whether a new binding's address is in use; clients do (DAD), and decline.
 import type { ReceivedFrame } from "../../dhcp/socket/interface.ts";
-import { addressFrom, bytesOfAddress, isMulticast, isSame, keyOf } from "../../dhcp/v6/bytes.ts";
+import { addressFrom, isMulticast, isSame, keyOf } from "../../dhcp/v6/bytes.ts";
 import { type DatagramFrame, decodeFrameV6, type IcmpFrame } from "../../dhcp/v6/frame/frame.ts";
 import { linkLocalOf } from "../../dhcp/v6/link-local.ts";
-import { multicast, multicastMac, solicitedNodeOf } from "../../dhcp/v6/multicast.ts";
 import { listenerReport, listenerReportEveryMs } from "../../dhcp/v6/neighbor/listener-report.ts";
 import { announceAddresses, answerNeighbor, groupsOf } from "../../dhcp/v6/neighbor/neighbor-advertisement.ts";
-import { type IcmpPacket, IcmpWriter } from "../../dhcp/v6/neighbor/packet.ts";
 import { finalAdvertisement, RaSender } from "../../dhcp/v6/neighbor/ra-sender.ts";
 import { type HeardAdvertisement, heardAdvertisement } from "../../dhcp/v6/neighbor/router-advertisement.ts";
 import { decodeSolicitation } from "../../dhcp/v6/neighbor/solicitation.ts";
@@ -24,8 +22,10 @@ import { compilePoolV6, type PoolV6 } from "../../dhcp/v6/server/pool.ts";
 import { portV6 } from "../../dhcp/v6/server/reply.ts";
 import { ReplyWriterV6 } from "../../dhcp/v6/server/send.ts";
 import { DhcpV6Server } from "../../dhcp/v6/server/server.ts";
+import { type IcmpPacket, icmpFrame } from "../../frame/icmp.ts";
+import { multicast, multicastMac, solicitedNodeOf } from "../../frame/multicast.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
-import type { V6Address } from "../../net/address.ts";
+import { type V6Address, addressToBytes } from "../../net/address.ts";
 import { type Mac, macFromBytes, macToBytes } from "../../net/mac.ts";
 import type { BindingRecordV6 } from "../binding-records.ts";
 
@@ -58,7 +58,6 @@ export class ServiceV6 {
   readonly #options: ServiceV6Options;
   readonly #server: DhcpV6Server;
   readonly #replies = new ReplyWriterV6();
-  readonly #icmp = new IcmpWriter();
   /** Key: the pool, namespace/name. Those of `network` are made of them, while the link is up. */
   readonly #pools = new Map<string, Served>();
   /** Of the interface, while it is up. */
@@ -80,7 +79,7 @@ export class ServiceV6 {
   /** Where neighbours ask for the server addresses that pools name, as Ethernet has the groups. */
   get groups(): readonly Mac[] {
     const named = Array.from(this.#pools.values(), ({ definition }) => definition.serverAddress);
-    const groups = named.flatMap((address) => (address === undefined ? [] : solicitedNodeOf(bytesOfAddress(address))));
+    const groups = named.flatMap((address) => (address === undefined ? [] : solicitedNodeOf(addressToBytes(address))));
     return groups.map((group) => macFromBytes(multicastMac(group)));
   }
 
@@ -109,12 +108,12 @@ export class ServiceV6 {
 
   changeBindings(deleted: readonly BindingRecordV6[], set: readonly BindingRecordV6[]): void {
     const { bindings } = this.network;
-    for (const { definition } of deleted) bindings.delete(keyOf(bytesOfAddress(definition.address)));
+    for (const { definition } of deleted) bindings.delete(keyOf(addressToBytes(definition.address)));
     for (const { definition } of set) bindings.set(compileBindingV6(definition));
   }
 
   setQuarantine(address: V6Address, untilMs: number | undefined): void {
-    const key = keyOf(bytesOfAddress(address));
+    const key = keyOf(addressToBytes(address));
     if (untilMs === undefined) this.network.quarantine.delete(key);
     else this.network.quarantine.add(key, untilMs);
   }
@@ -266,7 +265,7 @@ export class ServiceV6 {
 
   #sendIcmp(packet: IcmpPacket | undefined): void {
     if (packet === undefined || this.#mac === undefined) return;
-    this.#options.send(this.#icmp.frame(packet, this.#mac, undefined).slice());
+    this.#options.send(icmpFrame(packet, this.#mac));
   }
 
   #changed(): void {

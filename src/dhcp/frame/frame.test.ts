@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 
 import { hex, ip, toHex } from "../../../test/dhcp/packet.ts";
 import { word } from "../../../test/net/arbitrary.ts";
-import { fold, sumWords } from "./checksum.ts";
+import { fold, sumWords } from "../../frame/checksum.ts";
 import { decodeFrame, encodeFrame, type FrameHeaders, frameBufferBytes, payloadAt } from "./frame.ts";
 
 const client = hex("020000000011");

@@ -1,6 +1,13 @@
 // A UDP datagram in its Ethernet frame, both ways: what a packet socket receives and sends.
+import {
+  decodeEthernet,
+  type Ethernet,
+  ethernetBytes,
+  etherType,
+  tagBytes,
+  writeEthernetBefore,
+} from "../../frame/ethernet.ts";
 import { type Fault, fault } from "../fault.ts";
-import { decodeEthernet, type Ethernet, ethernetBytes, etherType, tagBytes, writeEthernetBefore } from "./ethernet.ts";
 import { decodeIpv4, ipv4Bytes, writeIpv4 } from "./ipv4.ts";
 import { decodeUdp, pseudoSum, type Udp, udpBytes, writeUdp } from "./udp.ts";
 

@@ -1,6 +1,7 @@
 // IPv4 headers (RFC 791 section 3.1). Received options are skipped; fragments are refused: none are reassembled here.
+import { uint16 } from "../../frame/bytes.ts";
+import { fold, sumWords } from "../../frame/checksum.ts";
 import { type Fault, fault } from "../fault.ts";
-import { fold, sumWords } from "./checksum.ts";
 
 export const ipv4Bytes = 20;
 export const udpProtocol = 17;
@@ -64,8 +65,4 @@ export function writeIpv4(into: Uint8Array, at: number, source: number, destinat
   const checksum = fold(sumWords(into, at, at + ipv4Bytes, 0));
   into[at + 10] = checksum >> 8;
   into[at + 11] = checksum;
-}
-
-function uint16(bytes: Uint8Array, at: number): number {
-  return (bytes[at]! << 8) | bytes[at + 1]!;
 }

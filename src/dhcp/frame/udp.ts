@@ -1,6 +1,7 @@
 // UDP headers (RFC 768), with the checksum over the pseudo header of IPv4.
+import { uint16 } from "../../frame/bytes.ts";
+import { fold, sumWords } from "../../frame/checksum.ts";
 import { type Fault, fault } from "../fault.ts";
-import { fold, sumWords } from "./checksum.ts";
 import { udpProtocol } from "./ipv4.ts";
 
 export const udpBytes = 8;
@@ -65,8 +66,4 @@ export function writeUdp(
 /** The part of the sum that is not in the datagram: both addresses and the protocol. The caller adds the length. */
 export function pseudoSum(source: number, destination: number): number {
   return (source >>> 16) + (source & 0xffff) + (destination >>> 16) + (destination & 0xffff) + udpProtocol;
-}
-
-function uint16(bytes: Uint8Array, at: number): number {
-  return (bytes[at]! << 8) | bytes[at + 1]!;
 }

@@ -1,6 +1,7 @@
 // From a datagram to a message (RFC 2131 sections 2 and 4.1). Lenient: what cannot mean two things is taken.
 //
 // The message is a view: it is good as long as nobody writes into the datagram's buffer.
+import { uint32 } from "../../frame/bytes.ts";
 import { type Fault, fault } from "../fault.ts";
 import { code } from "../options/codes.ts";
 import { field, fileBytes, type Header, magicCookie, snameBytes } from "./header.ts";
@@ -100,8 +101,4 @@ function isMalformed(options: OptionList, optionCode: number): boolean {
 function isClear(type: number | undefined, options: OptionList): boolean {
   if (type === messageType.discover || type === messageType.inform) return true;
   return type === messageType.request && options.has(code.serverIdentifier) && options.has(code.requestedAddress);
-}
-
-function uint32(bytes: Uint8Array, at: number): number {
-  return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
 }

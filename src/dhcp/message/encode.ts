@@ -1,5 +1,6 @@
 // From a message to a datagram (RFC 2131 sections 2 and 4.1), into a reused buffer. Strict: END is there, the rest is
 // zero, nothing is shorter than BOOTP's 300 bytes or longer than the receiver takes.
+import { putUint32 } from "../../frame/bytes.ts";
 import { code } from "../options/codes.ts";
 import { chaddrBytes, field, fileBytes, type Header, magicCookie, snameBytes } from "./header.ts";
 import { wireBytes, writeOption } from "./option-field.ts";
@@ -77,19 +78,19 @@ function writeHeader(message: Outgoing, buffer: Uint8Array, at: number): void {
   buffer[at + field.htype] = message.htype;
   buffer[at + field.hlen] = message.chaddr.length;
   buffer[at + field.hops] = message.hops;
-  writeUint32(buffer, at + field.xid, message.xid);
+  putUint32(buffer, at + field.xid, message.xid);
   buffer[at + field.secs] = message.secs >>> 8;
   buffer[at + field.secs + 1] = message.secs;
   buffer[at + field.flags] = message.flags >>> 8;
   buffer[at + field.flags + 1] = message.flags;
-  writeUint32(buffer, at + field.ciaddr, message.ciaddr);
-  writeUint32(buffer, at + field.yiaddr, message.yiaddr);
-  writeUint32(buffer, at + field.siaddr, message.siaddr);
-  writeUint32(buffer, at + field.giaddr, message.giaddr);
+  putUint32(buffer, at + field.ciaddr, message.ciaddr);
+  putUint32(buffer, at + field.yiaddr, message.yiaddr);
+  putUint32(buffer, at + field.siaddr, message.siaddr);
+  putUint32(buffer, at + field.giaddr, message.giaddr);
   for (let i = 0; i < Math.min(message.chaddr.length, chaddrBytes); i++) {
     buffer[at + field.chaddr + i] = message.chaddr[i]!;
   }
-  writeUint32(buffer, at + field.cookie, magicCookie);
+  putUint32(buffer, at + field.cookie, magicCookie);
 }
 
 /** A text that does not leave room for its NUL is not sent here; as an option it may be longer. */
@@ -107,11 +108,4 @@ function bytesOf(options: readonly RawOption[]): number {
   let bytes = 0;
   for (const option of options) bytes += wireBytes(option.data.length);
   return bytes;
-}
-
-function writeUint32(buffer: Uint8Array, at: number, value: number): void {
-  buffer[at] = value >>> 24;
-  buffer[at + 1] = value >>> 16;
-  buffer[at + 2] = value >>> 8;
-  buffer[at + 3] = value;
 }

@@ -1,10 +1,10 @@
 // Answers for addresses, announcements, defence; and probes: what is sent when.
 import { describe, expect, test } from "vitest";
 
+import { type Arp, arpAnnouncement, arpProbe, arpReply, decodeArp } from "../../frame/arp.ts";
 import { V4Address } from "../../net/address.ts";
 import { macFromBytes, macToBytes, parseMac } from "../../net/mac.ts";
 import { AnsweredAddresses, type Outlet } from "./answered.ts";
-import { type Arp, arpAnnouncement, arpProbe, arpReply, decodeArp } from "./arp.ts";
 import type { ProbeResult } from "./interface.ts";
 import { Probes } from "./probes.ts";
 

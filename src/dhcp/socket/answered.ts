@@ -1,6 +1,7 @@
 // The addresses of one link that this wire answers for: who asks by ARP gets the interface's MAC. They are announced
 // when they are taken, and defended when another host says that it has one (RFC 5227 sections 2.3 and 2.4).
-import { type Arp, arpAnnouncement, arpReply, operation } from "./arp.ts";
+
+import { type Arp, arpAnnouncement, arpReply, operation } from "../../frame/arp.ts";
 
 /** What a link sends with. The MAC is the interface's, and may change. */
 export interface Outlet {

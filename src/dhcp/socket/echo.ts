@@ -1,6 +1,7 @@
 // ICMP echo (RFC 792, page 14): the answer to a ping of an address that this wire answers for.
-import { fold, sumWords } from "../frame/checksum.ts";
-import { ethernetBytes, etherType, tagBytes } from "../frame/ethernet.ts";
+import { uint32 } from "../../frame/bytes.ts";
+import { fold, sumWords } from "../../frame/checksum.ts";
+import { ethernetBytes, etherType, tagBytes } from "../../frame/ethernet.ts";
 import { ipv4Bytes } from "../frame/ipv4.ts";
 
 const icmpProtocol = 1;
@@ -49,8 +50,4 @@ function writeSum(bytes: Uint8Array, from: number, to: number, at: number): void
   const sum = fold(sumWords(bytes, from, to, 0));
   bytes[at] = sum >> 8;
   bytes[at + 1] = sum;
-}
-
-function uint32(bytes: Uint8Array, at: number): number {
-  return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
 }

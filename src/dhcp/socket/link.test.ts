@@ -1,10 +1,10 @@
 // What comes of a frame on a link, without a socket: answers with their tag, other servers, echo, what is not ours.
 import { expect, test } from "vitest";
 
+import { fold, sumWords } from "../../frame/checksum.ts";
 import { V4Address } from "../../net/address.ts";
 import { type Mac, macToBytes, parseMac } from "../../net/mac.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import { fold, sumWords } from "../frame/checksum.ts";
 import { decodeFrame, encodeFrame, type Frame, frameBufferBytes, payloadAt } from "../frame/frame.ts";
 import { encodeMessage } from "../message/encode.ts";
 import { compileBinding } from "../server/binding.ts";

@@ -1,7 +1,8 @@
 // One network on one interface, or on one VLAN of it: what comes of a frame. It opens no socket; an outlet sends.
+import { decodeArp } from "../../frame/arp.ts";
+import { etherType } from "../../frame/ethernet.ts";
 import { V4Address } from "../../net/address.ts";
 import { macFromBytes } from "../../net/mac.ts";
-import { etherType } from "../frame/ethernet.ts";
 import { decodeFrame, type Frame } from "../frame/frame.ts";
 import { udpProtocol } from "../frame/ipv4.ts";
 import { decodeMessage } from "../message/decode.ts";
@@ -13,7 +14,6 @@ import { type Outcome, silence, type SilenceReason } from "../server/outcome.ts"
 import type { ReplyWriter } from "../server/send.ts";
 import type { DhcpServer } from "../server/server.ts";
 import type { AnsweredAddresses, Outlet } from "./answered.ts";
-import { arpEtherType, decodeArp } from "./arp.ts";
 import { echoReply, echoTarget } from "./echo.ts";
 import type { Contest, LinkDefinition } from "./interface.ts";
 import { Probes } from "./probes.ts";
@@ -72,7 +72,7 @@ export class Link {
     outlet: ReplyOutlet,
     now: Moment,
   ): void {
-    if (type === arpEtherType) this.#hearArp(frame, at, outlet, now.ms);
+    if (type === etherType.arp) this.#hearArp(frame, at, outlet, now.ms);
     else if (type === ipv6EtherType && this.definition.ipv6) this.#handOn(frame, isChecksumGiven);
     else if (type !== etherType.ipv4) this.ignored += 1;
     else if (frame[at + 9] === udpProtocol) this.#answer(frame, isChecksumGiven, outlet, now.wallMs);

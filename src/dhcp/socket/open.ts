@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
+import { KernelError, libc, refused, SOCK_CLOEXEC, SOCK_NONBLOCK } from "../../linux/libc.ts";
 import { V4Address } from "../../net/address.ts";
 import { DhcpError } from "../error.ts";
 import { type Binding, type BindingDefinition, compileBinding } from "../server/binding.ts";
@@ -19,7 +20,6 @@ import type {
   WireHandler,
   WireOptions,
 } from "./interface.ts";
-import { libc, refused, SOCK_CLOEXEC, SOCK_NONBLOCK, WireError } from "./libc.ts";
 import { unpackEffects } from "./messages/effect-queue.ts";
 import type { Order, Report, ThreadPlan } from "./messages/orders.ts";
 import { buffersOf, packBindings } from "./messages/pack-bindings.ts";
@@ -85,7 +85,7 @@ class ThreadWire implements Wire {
     this.#thread.on("message", (report: Report) => this.#hear(report));
     this.#thread.on("error", (error) => this.#lose(error));
     this.#thread.on("exit", () => {
-      this.#lose(new WireError("closed", "The wire's thread has ended."));
+      this.#lose(new KernelError("closed", "The wire's thread has ended."));
       libc.close(wake);
     });
     this.started = this.#ready.promise;
@@ -129,7 +129,7 @@ class ThreadWire implements Wire {
     const { timeoutMs = probeMs.default, signal } = options;
     if (!(timeoutMs >= probeMs.min && timeoutMs <= probeMs.max)) {
       const message = `A probe takes ${probeMs.min} to ${probeMs.max} ms, not ${timeoutMs}: correct timeoutMs.`;
-      throw new WireError("bad-argument", message);
+      throw new KernelError("bad-argument", message);
     }
     signal?.throwIfAborted();
     const id = ++this.#lastId;
@@ -195,7 +195,7 @@ class ThreadWire implements Wire {
 
   #ask(id: number, order: Order): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (this.#isOver) return reject(new WireError("closed", "The wire is closed: open another."));
+      if (this.#isOver) return reject(new KernelError("closed", "The wire is closed: open another."));
       this.#waiting.set(id, { resolve, reject });
       this.#order(order);
     });
@@ -219,7 +219,7 @@ class ThreadWire implements Wire {
       case "ready":
         return this.#ready.resolve();
       case "failed":
-        return this.#ready.reject(new WireError(report.code, report.message));
+        return this.#ready.reject(new KernelError(report.code, report.message));
       case "batch":
         return this.#hearBatch(report);
       case "link":
@@ -229,7 +229,7 @@ class ThreadWire implements Wire {
       case "probed":
         return this.#settle(report.id)?.resolve(report.result);
       case "probe-failed":
-        return this.#settle(report.id)?.reject(new WireError(report.code, report.message));
+        return this.#settle(report.id)?.reject(new KernelError(report.code, report.message));
       case "counted":
         return this.#settle(report.id)?.resolve(report.counters);
     }
@@ -250,7 +250,7 @@ class ThreadWire implements Wire {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#ready.reject(error);
-    const closed = new WireError("closed", `The wire is closed: ${error.message}`, { cause: error });
+    const closed = new KernelError("closed", `The wire is closed: ${error.message}`, { cause: error });
     for (const { reject } of this.#waiting.values()) reject(closed);
     this.#waiting.clear();
     if (!this.#isClosing) this.#handler.lost(error);

@@ -1,13 +1,13 @@
 // One interface: its packet socket while there is one, and the links on it by VLAN. It follows the interface: down, up,
 // gone, made anew with another number or MAC.
+import { ethernetBytes, etherType, tagBytes } from "../../frame/ethernet.ts";
+import { type Device, deviceOf } from "../../linux/device.ts";
+import { libc, kernelFailure } from "../../linux/libc.ts";
 import { type Mac, macFromBytes, macToBytes } from "../../net/mac.ts";
-import { ethernetBytes, etherType, tagBytes } from "../frame/ethernet.ts";
 import { payloadAt } from "../frame/frame.ts";
 import type { ReplyWriter } from "../server/send.ts";
 import { acceptsRouters } from "./accepts-routers.ts";
-import { type Device, deviceOf } from "./device.ts";
 import type { LinkReport, LinkState, SocketCounters } from "./interface.ts";
-import { libc, wireFailure } from "./libc.ts";
 import type { Link, LinkSink, Moment, ReplyOutlet } from "./link.ts";
 import { droppedFrames, openPacketSocket } from "./packet-socket.ts";
 import { batchMessages, type ReceiveBatch } from "./receive-batch.ts";
@@ -222,8 +222,8 @@ export class Port {
       return { state: "down", message: `The interface ${this.name} is down, or has no carrier: set it up.` };
     } catch (error) {
       this.#close();
-      const { code, message } = wireFailure(error);
-      return { state: code === "no-interface" ? "missing" : "refused", message };
+      const { code, message } = kernelFailure(error);
+      return { state: code === "no-interface" || code === "not-ethernet" ? "missing" : "refused", message };
     }
   }
 

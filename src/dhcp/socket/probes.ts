@@ -1,10 +1,10 @@
 // Probes for addresses on one link: three questions, the last with half of the time left for its answer (RFC 5227
 // section 2.1.1; the caller says how long, since the RFC's 4 to 8 seconds are long for a takeover).
+import { type Arp, arpProbe, operation } from "../../frame/arp.ts";
+import { KernelError } from "../../linux/libc.ts";
 import { type Mac, macFromBytes } from "../../net/mac.ts";
 import type { Outlet } from "./answered.ts";
-import { type Arp, arpProbe, operation } from "./arp.ts";
 import type { ProbeResult } from "./interface.ts";
-import { WireError } from "./libc.ts";
 
 /** As parts of the time there is: a frame or its answer may be lost. */
 const askAt = [0, 0.25, 0.5] as const;
@@ -25,7 +25,7 @@ export class Probes {
 
   start(id: number, address: number, timeoutMs: number, nowMs: number, answer: Probe["answer"]): void {
     if (this.#probes.size >= probesMax)
-      throw new WireError("busy", `${probesMax} probes are under way on this link: try again when they have ended.`);
+      throw new KernelError("busy", `${probesMax} probes are under way on this link: try again when they have ended.`);
     this.#probes.set(id, { address, startMs: nowMs, timeoutMs, asked: 0, answer });
   }
 

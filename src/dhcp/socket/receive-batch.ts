@@ -1,7 +1,7 @@
 // Many frames or datagrams with one call, recvmmsg(2), into memory that is used again. One batch serves every socket of
 // a thread: what was received is dealt with before the next call.
-import { allocate, libc, MSG_DONTWAIT } from "./libc.ts";
-import { SOL_PACKET } from "./packet-socket.ts";
+import { allocate, libc, MSG_DONTWAIT } from "../../linux/libc.ts";
+import { SOL_PACKET } from "../../linux/packet.ts";
 
 /** A call costs as much as handling half a frame: beyond this many it is not felt. */
 export const batchMessages = 64;

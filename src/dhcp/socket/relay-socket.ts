@@ -1,16 +1,16 @@
 // A UDP socket for relays that reach this machine by routing, and for renewals of the clients behind them.
-import { tagBytes } from "../frame/ethernet.ts";
+import { uint32 } from "../../frame/bytes.ts";
+import { tagBytes } from "../../frame/ethernet.ts";
+import { AF_INET, libc, refused, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK } from "../../linux/libc.ts";
 import { encodeFrame, frameBufferBytes, payloadAt } from "../frame/frame.ts";
 import { field } from "../message/header.ts";
 import { port } from "../server/destination.ts";
 import type { SocketCounters } from "./interface.ts";
-import { AF_INET, libc, refused, SOCK_CLOEXEC, SOCK_NONBLOCK } from "./libc.ts";
 import type { LinkSink, Moment } from "./link.ts";
 import { growReceiveBuffer } from "./packet-socket.ts";
 import { batchMessages, type ReceiveBatch } from "./receive-batch.ts";
 import type { SendBatch } from "./send-batch.ts";
 
-const SOCK_DGRAM = 2;
 const SOL_SOCKET = 1;
 const SO_REUSEADDR = 2;
 const batchesPerTurn = 4;
@@ -135,8 +135,4 @@ function frameAround(
   const buffer = new Uint8Array(Math.max(frameBufferBytes, payloadAt + datagram.length));
   buffer.set(datagram, payloadAt);
   return encodeFrame({ ethernet: { destination: nobody, source: nobody }, ...headers }, datagram.length, buffer);
-}
-
-function uint32(bytes: Uint8Array, at: number): number {
-  return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
 }

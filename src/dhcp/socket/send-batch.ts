@@ -1,8 +1,8 @@
 // Many frames or datagrams with one call, sendmmsg(2), from memory that is used again. Each place has a writer of its
 // own, so that a reply is made where it is sent from.
+import { AF_INET, allocate, lastErrno, libc, MSG_DONTWAIT } from "../../linux/libc.ts";
 import { frameBufferBytes } from "../frame/frame.ts";
 import { ReplyWriter } from "../server/send.ts";
-import { AF_INET, allocate, lastErrno, libc, MSG_DONTWAIT } from "./libc.ts";
 import { batchMessages } from "./receive-batch.ts";
 
 const placeBytes = 2048;

@@ -1,13 +1,13 @@
 // Everything that the wire's thread has: server, ports, links, and what waits for the main thread. Orders change it;
 // turns drive it. It waits for nothing: the thread does, until `dueMs` or until a descriptor has something.
+import { isInterfaceName, openQueries } from "../../linux/device.ts";
+import { KernelError, libc, kernelFailure } from "../../linux/libc.ts";
 import { macKeyOf } from "../server/binding.ts";
 import { Network } from "../server/network.ts";
 import type { Outcome, SilenceReason } from "../server/outcome.ts";
 import { DhcpServer } from "../server/server.ts";
 import { AnsweredAddresses } from "./answered.ts";
-import { isInterfaceName, openQueries } from "./device.ts";
 import type { Contest, LinkDefinition, LinkReport, NetworkCounters, ReceivedFrame } from "./interface.ts";
-import { libc, WireError, wireFailure } from "./libc.ts";
 import { Link, type LinkSink, type Moment } from "./link.ts";
 import { EffectQueue } from "./messages/effect-queue.ts";
 import type { Order, Report, ThreadPlan } from "./messages/orders.ts";
@@ -279,10 +279,13 @@ export class Station implements LinkSink, PortContext, RelayContext {
       const link = this.#links.get(network);
       const port = link && this.#ports.get(link.definition.interface);
       if (link === undefined || !port?.isUp)
-        throw new WireError("not-up", `Nothing can be asked on ${network}: its link is not up. Try again when it is.`);
+        throw new KernelError(
+          "not-up",
+          `Nothing can be asked on ${network}: its link is not up. Try again when it is.`,
+        );
       link.probes.start(id, address, timeoutMs, this.#now.ms, (result) => this.#tell({ kind: "probed", id, result }));
     } catch (error) {
-      this.#tell({ kind: "probe-failed", id, ...wireFailure(error) });
+      this.#tell({ kind: "probe-failed", id, ...kernelFailure(error) });
     }
   }
 

@@ -2,14 +2,11 @@
 // is due. Orders are taken from their queue without the event loop, in their place between frames.
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 
-import { lastErrno, libc, refused, WireError, wireFailure } from "./libc.ts";
+import { CLONE_NEWNET, O_CLOEXEC, O_NONBLOCK, libc, refused, kernelFailure } from "../../linux/libc.ts";
 import type { Moment } from "./link.ts";
 import type { Order, Report, ThreadPlan } from "./messages/orders.ts";
 import { type PolledSocket, Station } from "./station.ts";
 
-const CLONE_NEWNET = 0x4000_0000;
-const O_CLOEXEC = 0o2000000;
-const O_NONBLOCK = 0o4000;
 const POLLIN = 1;
 /** The event loop runs this often at least: what Node itself wants to do there has to wait no longer. */
 const loopEveryMs = 200;
@@ -96,8 +93,7 @@ const moment = () => ({ ms: performance.now(), wallMs: Date.now() });
 /** For the thread's whole life: only its own sockets are made in it. The other threads stay where they are. */
 function enter(path: string): void {
   const namespace = libc.open(path, O_CLOEXEC | O_NONBLOCK);
-  if (namespace < 0)
-    throw new WireError("no-netns", `cannot open the network namespace ${path}: ${lastErrno()}. Is it still there?`);
+  if (namespace < 0) throw refused(`open the network namespace ${path}`, "Is it still there?", "no-netns");
   const entered = libc.setns(namespace, CLONE_NEWNET);
   const error = entered < 0 ? refused(`enter the network namespace ${path}`, "CAP_SYS_ADMIN is needed.") : undefined;
   libc.close(namespace);
@@ -114,7 +110,7 @@ if (parentPort !== null) {
     tell(parentPort, { kind: "ready" });
     thread.run();
   } catch (error) {
-    tell(parentPort, { kind: "failed", ...wireFailure(error) });
+    tell(parentPort, { kind: "failed", ...kernelFailure(error) });
     parentPort.close();
   }
 }

@@ -44,7 +44,7 @@ export interface Wire {
    * the kernel. Probe first.
    */
   answerFor(network: string, address: V4Address, isOn: boolean): void;
-  /** By ARP (RFC 5227). Rejects with a WireError where the link is not up: that says nothing about the address. */
+  /** By ARP (RFC 5227). Rejects with a KernelError where the link is not up: that says nothing about the address. */
   probe(network: string, address: V4Address, options?: ProbeOptions): Promise<ProbeResult>;
 
   counters(): Promise<WireCounters>;

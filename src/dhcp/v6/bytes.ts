@@ -1,35 +1,10 @@
-// Numbers and addresses of IPv6 as bytes, in network byte order. On the wire an address is 16 bytes; a V6Address is
+// Addresses of IPv6 as bytes, in network byte order. On the wire an address is 16 bytes; a V6Address is
 // made only for effects and comparisons with prefixes.
+import { uint32 } from "../../frame/bytes.ts";
 import { V6Address } from "../../net/address.ts";
 import { clientKey } from "../options/client-identifier.ts";
 
 export const addressBytes = 16;
-
-export function uint16(bytes: Uint8Array, at: number): number {
-  return (bytes[at]! << 8) | bytes[at + 1]!;
-}
-
-function uint32(bytes: Uint8Array, at: number): number {
-  return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
-}
-
-export function putUint16(into: Uint8Array, at: number, value: number): void {
-  into[at] = value >>> 8;
-  into[at + 1] = value;
-}
-
-function putUint32(into: Uint8Array, at: number, value: number): void {
-  into[at] = value >>> 24;
-  into[at + 1] = value >>> 16;
-  into[at + 2] = value >>> 8;
-  into[at + 3] = value;
-}
-
-export function bytesOfAddress({ w0, w1, w2, w3 }: V6Address): Uint8Array {
-  const bytes = new Uint8Array(addressBytes);
-  for (const [index, word] of [w0, w1, w2, w3].entries()) putUint32(bytes, 4 * index, word);
-  return bytes;
-}
 
 export function addressFrom(bytes: Uint8Array, at = 0): V6Address {
   return new V6Address(uint32(bytes, at), uint32(bytes, at + 4), uint32(bytes, at + 8), uint32(bytes, at + 12));

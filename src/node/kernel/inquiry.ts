@@ -1,22 +1,14 @@
 // One probe under way: three questions, the last with half of the time left for its answer, on a packet socket
 // (packet(7)): whole Ethernet frames of one type on one interface. Never blocks; the clock is the caller's. Not
 // promised: every frame; the kernel drops what does not fit its buffer.
+import { deviceOf, setUp } from "../../linux/device.ts";
+import { KernelError, lastErrno, libc, MSG_DONTWAIT } from "../../linux/libc.ts";
+import { joinGroup, listenOn, packetSocket } from "../../linux/packet.ts";
 import type { Address } from "../../net/address.ts";
-import { type Mac, macToBytes } from "../../net/mac.ts";
+import { type Mac, macFromBytes, macToBytes } from "../../net/mac.ts";
 import { arp } from "./arp.ts";
-import { KernelError, lastErrno, libc, refused } from "./libc.ts";
-import { bringUp, type Link, linkOf } from "./link.ts";
 import { neighbourDiscovery } from "./neighbour-discovery.ts";
 import type { Protocol } from "./question.ts";
-
-const AF_PACKET = 17;
-const SOCK_RAW = 3;
-const SOCK_CLOEXEC = 0o2000000;
-const SOCK_NONBLOCK = 0o4000;
-const SOL_PACKET = 263;
-const PACKET_ADD_MEMBERSHIP = 1;
-const PACKET_MR_MULTICAST = 0;
-const MSG_DONTWAIT = 0x40;
 
 /** PROBE_NUM of RFC 5227, as parts of the time there is: a frame or its answer may be lost. */
 const askAt = [0, 0.25, 0.5] as const;
@@ -29,7 +21,7 @@ const passing: ReadonlySet<string> = new Set(["ENETDOWN", "ENETUNREACH", "ENOBUF
 
 export class Inquiry {
   readonly fd: number;
-  readonly #link: Link;
+  readonly #name: string;
   readonly #frame: Uint8Array;
   readonly #conflict: (frame: Uint8Array) => Mac | undefined;
   readonly #received = Buffer.alloc(frameBytes);
@@ -40,10 +32,10 @@ export class Inquiry {
   /** In the namespace that the calling thread is in, where its socket stays; afterwards the thread may be anywhere. */
   constructor(name: string, address: Address, startMs: number, timeoutMs: number) {
     const protocol: Protocol<Address> = address.family === 4 ? arp : neighbourDiscovery;
-    const { fd, link } = openSocket(name, protocol.etherType, protocol.groups(address));
+    const { fd, mac } = openSocket(name, protocol.etherType, protocol.groups(address));
     this.fd = fd;
-    this.#link = link;
-    const question = { address, mac: link.mac };
+    this.#name = name;
+    const question = { address, mac };
     this.#frame = protocol.frame(question);
     this.#conflict = (frame) => protocol.conflict(frame, question);
     this.#startMs = startMs;
@@ -84,41 +76,23 @@ export class Inquiry {
     const errno = lastErrno();
     if (passing.has(errno)) return undefined;
     const code = errno === "ENXIO" || errno === "ENODEV" ? "no-interface" : "system-call";
-    throw new KernelError(code, `cannot ${what} the interface ${this.#link.name}: ${errno}. Did it go away?`);
+    throw new KernelError(code, `cannot ${what} the interface ${this.#name}: ${errno}. Did it go away?`);
   }
 }
 
-function openSocket(name: string, etherType: number, groups: readonly Mac[]): { fd: number; link: Link } {
-  // Protocol 0 receives nothing until it is bound: no frames of other interfaces slip in between.
-  const fd = libc.socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) throw refused("cannot open a packet socket", "The daemon needs CAP_NET_RAW for probes.");
+function openSocket(name: string, etherType: number, groups: readonly Mac[]): { fd: number; mac: Mac } {
+  const fd = packetSocket("The daemon needs CAP_NET_RAW for probes.");
   try {
-    const link = linkOf(fd, name);
-    if (!link.isUp) bringUp(fd, name);
-    for (const group of groups) join(fd, link, group);
-    bindTo(fd, link, etherType);
-    return { fd, link };
+    const device = deviceOf(fd, name);
+    const gone = `the network namespace has no interface ${name}: it went away, or is not made yet.`;
+    if (device === undefined) throw new KernelError("no-interface", gone);
+    // Up and left up: the plugin that asked for the address does the same a moment later.
+    if (!device.isSetUp) setUp(fd, name, true, "The daemon needs CAP_NET_ADMIN for probes.");
+    for (const group of groups) joinGroup(fd, name, device.index, macToBytes(group));
+    listenOn(fd, name, device.index, etherType);
+    return { fd, mac: macFromBytes(device.mac) };
   } catch (error) {
     libc.close(fd);
     throw error;
   }
-}
-
-function bindTo(fd: number, link: Link, etherType: number): void {
-  const address = Buffer.alloc(20); // struct sockaddr_ll
-  address.writeUInt16LE(AF_PACKET, 0);
-  address.writeUInt16BE(etherType, 2);
-  address.writeInt32LE(link.index, 4);
-  if (libc.bind(fd, address, address.length) < 0)
-    throw refused(`cannot listen on the interface ${link.name}`, "Did it go away?");
-}
-
-function join(fd: number, link: Link, group: Mac): void {
-  const request = Buffer.alloc(16); // struct packet_mreq
-  request.writeInt32LE(link.index, 0);
-  request.writeUInt16LE(PACKET_MR_MULTICAST, 4);
-  request.writeUInt16LE(6, 6);
-  request.set(macToBytes(group), 8);
-  if (libc.setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, request, request.length) < 0)
-    throw refused(`cannot listen to ${group} on the interface ${link.name}`, "Did it go away?");
 }

@@ -4,12 +4,7 @@
 import { stat } from "node:fs/promises";
 import { isMainThread } from "node:worker_threads";
 
-import { KernelError, lastErrno, libc, refused } from "./libc.ts";
-
-const CLONE_NEWNET = 0x4000_0000;
-const O_CLOEXEC = 0o2000000;
-/** Opening what turns out to be a pipe must not wait for its writer. */
-const O_NONBLOCK = 0o4000;
+import { CLONE_NEWNET, O_CLOEXEC, O_NONBLOCK, KernelError, lastErrno, libc, refused } from "../../linux/libc.ts";
 
 /** The thread is not where it belongs and must end: whatever it does next would happen in a pod's network. */
 export class StrandedError extends KernelError {}
@@ -17,7 +12,7 @@ export class StrandedError extends KernelError {}
 /** This thread's own namespace, to come back to; kept for the thread's life. */
 export function homeNamespace(): number {
   const home = libc.open("/proc/thread-self/ns/net", O_CLOEXEC);
-  if (home < 0) throw refused("cannot open /proc/thread-self/ns/net", "The daemon needs /proc.");
+  if (home < 0) throw refused("open /proc/thread-self/ns/net", "The daemon needs /proc.");
   return home;
 }
 
@@ -36,7 +31,7 @@ export function visit<T>(path: string, home: number, work: () => T): T {
 
 function enter(path: string): void {
   const target = libc.open(path, O_CLOEXEC | O_NONBLOCK);
-  if (target < 0) throw refused(`cannot open the network namespace ${path}`, gone, "no-netns");
+  if (target < 0) throw refused(`open the network namespace ${path}`, gone, "no-netns");
   const entered = libc.setns(target, CLONE_NEWNET);
   const errno = lastErrno();
   libc.close(target);

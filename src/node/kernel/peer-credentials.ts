@@ -3,7 +3,7 @@
 // process outside our pid namespace, as the host's runtime is for a container; `uid`, `gid` are of our user namespace.
 import type { Socket } from "node:net";
 
-import { KernelError, libc, refused } from "./libc.ts";
+import { KernelError, libc, refused } from "../../linux/libc.ts";
 
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
@@ -16,7 +16,7 @@ export function peerCredentials(socket: Socket) {
   const length = Buffer.alloc(4);
   length.writeUInt32LE(ucredBytes);
   if (libc.getsockopt(fd, SOL_SOCKET, SO_PEERCRED, value, length) < 0)
-    throw refused("cannot read the peer credentials of a connection", "Only a connected socket has them.");
+    throw refused("read the peer credentials of a connection", "Only a connected socket has them.");
   const credentials = { pid: value.readInt32LE(0), uid: value.readUInt32LE(4), gid: value.readUInt32LE(8) };
   // A socket without a peer of its own (TCP) is answered, with ids that nobody has.
   const remedy = "it is not a unix socket. Serve the daemon on a unix socket only.";

@@ -2,9 +2,9 @@
 // thread must not do. One thread is enough: sockets stay where they were made, so each visit takes microseconds.
 import { parentPort } from "node:worker_threads";
 
+import { kernelFailure, type KernelFailure, libc } from "../../linux/libc.ts";
 import { parseAddress } from "../../net/address.ts";
 import { Inquiry } from "./inquiry.ts";
-import { kernelFailure, type KernelFailure, libc } from "./libc.ts";
 import { homeNamespace, StrandedError, visit } from "./namespace.ts";
 
 export type ProbeOrder =

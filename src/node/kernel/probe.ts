@@ -7,9 +7,9 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
 import { asError } from "../../kube/abort.ts";
+import { isInterfaceName } from "../../linux/device.ts";
+import { KernelError } from "../../linux/libc.ts";
 import type { Address } from "../../net/address.ts";
-import { KernelError } from "./libc.ts";
-import { isInterfaceName } from "./link.ts";
 import type { ProbeOrder, ProbeReport } from "./probe-thread.ts";
 
 export interface ProbeRequest {

@@ -2,8 +2,8 @@
 import { fstatSync, openSync, closeSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 
-import { KernelError, kernelFailure, type KernelFailure, libc, refused } from "./libc.ts";
-import { isLinkUp, takeDown } from "./link.ts";
+import { isSetUp, openQueries, setUp } from "../../linux/device.ts";
+import { KernelError, kernelFailure, type KernelFailure, libc } from "../../linux/libc.ts";
 import { homeNamespace, visit } from "./namespace.ts";
 
 export interface ShutOrder {
@@ -14,10 +14,6 @@ export interface ShutOrder {
 }
 
 export type ShutReport = { readonly shut: readonly string[] } | KernelFailure;
-
-const AF_INET = 2;
-const SOCK_DGRAM = 2;
-const SOCK_CLOEXEC = 0o2000000;
 
 function shutIn({ netns, netnsId, links }: ShutOrder): string[] {
   // Opened first and entered through the descriptor: what was compared is what is entered.
@@ -33,12 +29,11 @@ function shutIn({ netns, netnsId, links }: ShutOrder): string[] {
 }
 
 function shutHere(links: readonly string[]): string[] {
-  const socket = libc.socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) throw refused("cannot open a socket", "Raise the limit of open files.");
+  const socket = openQueries();
   try {
     return links.filter((link) => {
-      if (isLinkUp(socket, link) !== true) return false;
-      takeDown(socket, link);
+      if (!isSetUp(socket, link)) return false;
+      setUp(socket, link, false, "The daemon needs CAP_NET_ADMIN to fence an old guest.");
       return true;
     });
   } finally {

@@ -3,8 +3,8 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-import { KernelError } from "./libc.ts";
-import { isInterfaceName } from "./link.ts";
+import { isInterfaceName } from "../../linux/device.ts";
+import { KernelError } from "../../linux/libc.ts";
 import type { ShutOrder, ShutReport } from "./shut-thread.ts";
 
 /** The names that were up. Rejects with a KernelError where the kernel refused, or the namespace is gone or another. */

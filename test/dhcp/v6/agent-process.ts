@@ -15,7 +15,6 @@ import {
   answerNeighbor,
   groupMacsOf,
 } from "../../../src/dhcp/v6/neighbor/neighbor-advertisement.ts";
-import { type IcmpPacket, IcmpWriter } from "../../../src/dhcp/v6/neighbor/packet.ts";
 import { RaSender } from "../../../src/dhcp/v6/neighbor/ra-sender.ts";
 import { decodeSolicitation } from "../../../src/dhcp/v6/neighbor/solicitation.ts";
 import { compileBindingV6 } from "../../../src/dhcp/v6/server/binding.ts";
@@ -24,10 +23,11 @@ import type { OutcomeV6 } from "../../../src/dhcp/v6/server/outcome.ts";
 import { compilePoolV6 } from "../../../src/dhcp/v6/server/pool.ts";
 import { ReplyWriterV6 } from "../../../src/dhcp/v6/server/send.ts";
 import { DhcpV6Server } from "../../../src/dhcp/v6/server/server.ts";
+import { type IcmpPacket, icmpFrame } from "../../../src/frame/icmp.ts";
+import { lastErrno, libc } from "../../../src/linux/libc.ts";
 import { parseAddress, type V6Address } from "../../../src/net/address.ts";
 import { macToBytes, parseMac } from "../../../src/net/mac.ts";
 import { parsePrefix } from "../../../src/net/prefix.ts";
-import { lastErrno, libc } from "../../../src/node/kernel/libc.ts";
 
 export interface AgentPlan {
   readonly name: string;
@@ -74,7 +74,6 @@ const server = new DhcpV6Server();
 server.setNetwork(network);
 const sender = new RaSender(Math.random);
 const replies = new ReplyWriterV6();
-const icmp = new IcmpWriter();
 let ignored: readonly string[] = [];
 
 function bind(mac: string, address: string): void {
@@ -108,7 +107,7 @@ function send(frame: Uint8Array | undefined): void {
   if (frame !== undefined && libc.send(socket, frame, frame.length, 0) < 0) throw new Error(`send: ${lastErrno()}`);
 }
 
-const sendIcmp = (packet: IcmpPacket | undefined) => send(packet && icmp.frame(packet, mac, undefined));
+const sendIcmp = (packet: IcmpPacket | undefined) => send(packet && icmpFrame(packet, mac));
 
 function onDatagram(frame: DatagramFrame): void {
   if (frame.destinationPort !== 547) return;

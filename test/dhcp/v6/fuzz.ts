@@ -1,21 +1,15 @@
 // Any bytes as a frame of IPv6: nothing throws, hangs or grows; our answers are well-formed. A failure names seed and
 // round.
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 
-import {
-  datagramAt,
-  decodeFrameV6,
-  encodeDatagram,
-  encodeIcmp,
-  frameBufferBytesV6,
-  icmpAt,
-} from "../../../src/dhcp/v6/frame/frame.ts";
+import { datagramAt, decodeFrameV6, encodeDatagram, frameBufferBytesV6 } from "../../../src/dhcp/v6/frame/frame.ts";
 import { answerNeighbor } from "../../../src/dhcp/v6/neighbor/neighbor-advertisement.ts";
-import { IcmpWriter } from "../../../src/dhcp/v6/neighbor/packet.ts";
 import { RaSender } from "../../../src/dhcp/v6/neighbor/ra-sender.ts";
 import { decodeSolicitation } from "../../../src/dhcp/v6/neighbor/solicitation.ts";
 import { ReplyWriterV6 } from "../../../src/dhcp/v6/server/send.ts";
+import { icmpFrame } from "../../../src/frame/icmp.ts";
 import { hex } from "../packet.ts";
+import { type Draw, fuzzing, spoiltFrame } from "../spoilt-frames.ts";
 import { Fixture, serverId } from "./fixture.ts";
 import {
   clientId,
@@ -63,19 +57,6 @@ const neighbors = [
   hex("8700000000000000" + ip6Hex("fe80::2") + "0101020000000011"),
 ];
 
-type Draw = (below: number) => number;
-
-/** Small and quick, the same for the same seed (xorshift, 32 bits). */
-function randomOf(seed: number): Draw {
-  let state = seed | 1;
-  return (below) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % below;
-  };
-}
-
 const headers = {
   ethernet: { destination: hex("333300010002"), source: hex("020000000011") },
   source: ip6Bytes("fe80::11"),
@@ -87,7 +68,7 @@ const ports = { source: 546, destination: 547 };
 function spoilt(draw: Draw, buffer: Uint8Array): Uint8Array {
   const isIcmp = draw(8) === 0;
   const grounds = isIcmp ? neighbors : datagrams;
-  const at = isIcmp ? icmpAt : datagramAt;
+  const at = isIcmp ? 0 : datagramAt;
   const ground = grounds[draw(grounds.length)]!;
   let length = ground.length;
   buffer.set(ground, at);
@@ -105,79 +86,69 @@ function spoilt(draw: Draw, buffer: Uint8Array): Uint8Array {
   for (let i = length > 0 ? draw(6) : 0; i > 0; i--) {
     buffer[at + draw(length)] = [draw(256), 0, 255, 1, 3, 5, 9, 12, 25, 79][draw(10)]!;
   }
-  const frame = isIcmp ? encodeIcmp(headers, length, buffer) : encodeDatagram(headers, ports, length, buffer);
-  if (kind === 4) for (let i = draw(4); i > 0; i--) frame[draw(Math.min(frame.length, 62))] = draw(256);
-  return kind === 5 ? frame.subarray(0, draw(frame.length + 1)) : frame;
+  const { source, destination, ethernet } = headers;
+  const packet = { source, destination, mac: ethernet.destination, message: buffer.subarray(0, length) };
+  const frame = isIcmp ? icmpFrame(packet, ethernet.source) : encodeDatagram(headers, ports, length, buffer);
+  return spoiltFrame(draw, kind, frame, 62);
 }
 
-/** Millions take some minutes; this is only so that they may. */
-const timeoutMs = 3_600_000;
-
-export function fuzz(perSeed: number, seeds: readonly number[]): void {
-  it.each(seeds)(`${perSeed} spoilt frames, seed %i`, (seed) => tell(perSeed, seed), timeoutMs);
-}
-
-function tell(perSeed: number, seed: number): void {
-  const draw = randomOf(seed);
+export const fuzz = fuzzing((draw, rounds) => {
   const fixture = new Fixture({ rateLimit: { burst: 1e9, perSecond: 1, clientsMax: 100 } });
   const pool = fixture.network.pool("default/net-48")!;
   const [binding] = fixture.network.bindings.values();
   const writer = new ReplyWriterV6();
-  const icmpWriter = new IcmpWriter();
   const sender = new RaSender(() => draw(1000) / 1000);
   const buffer = new Uint8Array(frameBufferBytesV6);
   const mac = hex("020000000001");
   const seen = { replies: 0, advertisements: 0, neighbors: 0 };
-  for (let round = 0; round < perSeed; round++) {
-    try {
-      const frame = decodeFrameV6(spoilt(draw, buffer), { acceptPartialChecksum: draw(2) === 0 });
-      if (frame.kind === "fault") continue;
-      if (frame.kind === "icmp") {
-        const question = decodeSolicitation(frame);
-        if (question.kind === "router-solicitation") sender.solicited(question, round);
-        const answer = question.kind === "neighbor-solicitation" ? answerNeighbor(pool, question, mac) : undefined;
-        const due = sender.advertisement(pool, round);
-        if (answer !== undefined) seen.neighbors += 1;
-        if (due !== undefined) seen.advertisements += 1;
-        for (const packet of [answer, due]) {
-          const back =
-            packet && decodeFrameV6(icmpWriter.frame(packet, mac, undefined), { acceptPartialChecksum: false });
-          if (back?.kind === "fault") throw new Error(back.code);
-        }
-        continue;
+  const tell = (round: number): void => {
+    const frame = decodeFrameV6(spoilt(draw, buffer), { acceptPartialChecksum: draw(2) === 0 });
+    if (frame.kind === "fault") return;
+    if (frame.kind === "icmp") {
+      const question = decodeSolicitation(frame);
+      if (question.kind === "router-solicitation") sender.solicited(question, round);
+      const answer = question.kind === "neighbor-solicitation" ? answerNeighbor(pool, question, mac) : undefined;
+      const due = sender.advertisement(pool, round);
+      if (answer !== undefined) seen.neighbors += 1;
+      if (due !== undefined) seen.advertisements += 1;
+      for (const packet of [answer, due]) {
+        const back = packet && decodeFrameV6(icmpFrame(packet, mac), { acceptPartialChecksum: false });
+        if (back?.kind === "fault") throw new Error(back.code);
       }
-      const outcome = fixture.server.handle(
-        frame.payload,
-        {
-          network: fixture.network,
-          acceptRelays: draw(2) === 0,
-          sourceAddress: frame.source,
-          destinationAddress: frame.destination,
-          sourceMac: draw(4) === 0 ? undefined : frame.ethernet.source,
-        },
-        round,
-      );
-      if (draw(100) === 0) fixture.network.quarantine.delete(binding!.key);
-      if (outcome.kind === "silence") continue;
-      seen.replies += 1;
-      const { bytes } = writer.datagram(outcome);
-      const { inner } = unpackRelays(bytes);
-      if (inner.length > 1452) throw new Error(`a reply of ${inner.length} bytes`);
-      const { type } = unpackV6(inner);
-      if (type !== 2 && type !== 7) throw new Error(`a reply of type ${type}`);
-      const sent = writer.frame(outcome, mac, undefined);
-      const back = sent && decodeFrameV6(sent.bytes, { acceptPartialChecksum: false });
-      if (back?.kind === "fault") throw new Error(back.code);
-    } catch (cause) {
-      throw new Error(`round ${round} of seed ${seed}`, { cause });
+      return;
     }
-  }
-  expect(seen.replies).toBeGreaterThan(perSeed / 10);
-  expect(seen.neighbors).toBeGreaterThan(perSeed / 500);
-  expect(seen.advertisements).toBeGreaterThan(0);
-  for (const { received, replies, silences, faults } of [fixture.server.tally, ...fixture.network.tallies.values()]) {
-    expect(received.size + replies.size + silences.size + faults.size).toBeLessThanOrEqual(14 + 2 + 17 + 4);
-  }
-  expect(fixture.network.bindings.size).toBe(2);
-  expect(fixture.network.rateLimit.clients).toBeLessThanOrEqual(100);
-}
+    const outcome = fixture.server.handle(
+      frame.payload,
+      {
+        network: fixture.network,
+        acceptRelays: draw(2) === 0,
+        sourceAddress: frame.source,
+        destinationAddress: frame.destination,
+        sourceMac: draw(4) === 0 ? undefined : frame.ethernet.source,
+      },
+      round,
+    );
+    if (draw(100) === 0) fixture.network.quarantine.delete(binding!.key);
+    if (outcome.kind === "silence") return;
+    seen.replies += 1;
+    const { bytes } = writer.datagram(outcome);
+    const { inner } = unpackRelays(bytes);
+    if (inner.length > 1452) throw new Error(`a reply of ${inner.length} bytes`);
+    const { type } = unpackV6(inner);
+    if (type !== 2 && type !== 7) throw new Error(`a reply of type ${type}`);
+    const sent = writer.frame(outcome, mac, undefined);
+    const back = sent && decodeFrameV6(sent.bytes, { acceptPartialChecksum: false });
+    if (back?.kind === "fault") throw new Error(back.code);
+  };
+  const end = (): void => {
+    expect(seen.replies).toBeGreaterThan(rounds / 10);
+    expect(seen.neighbors).toBeGreaterThan(rounds / 500);
+    expect(seen.advertisements).toBeGreaterThan(0);
+    for (const { received, replies, silences, faults } of [fixture.server.tally, ...fixture.network.tallies.values()]) {
+      expect(received.size + replies.size + silences.size + faults.size).toBeLessThanOrEqual(14 + 2 + 17 + 4);
+    }
+    expect(fixture.network.bindings.size).toBe(2);
+    expect(fixture.network.rateLimit.clients).toBeLessThanOrEqual(100);
+  };
+  return { round: tell, end };
+});

@@ -7,11 +7,11 @@ import {
   answerNeighbor,
   groupMacsOf,
 } from "../../../src/dhcp/v6/neighbor/neighbor-advertisement.ts";
-import { type IcmpPacket, IcmpWriter } from "../../../src/dhcp/v6/neighbor/packet.ts";
 import { finalAdvertisement, RaSender } from "../../../src/dhcp/v6/neighbor/ra-sender.ts";
 import { decodeSolicitation, type Solicitation } from "../../../src/dhcp/v6/neighbor/solicitation.ts";
 import type { PoolDefinitionV6 } from "../../../src/dhcp/v6/server/pool-definition.ts";
 import { compilePoolV6 } from "../../../src/dhcp/v6/server/pool.ts";
+import { type IcmpPacket, icmpFrame } from "../../../src/frame/icmp.ts";
 import { hex, toHex } from "../packet.ts";
 import { poolDefinition } from "./fixture.ts";
 import { ip6, ip6Bytes, ip6Hex } from "./packet.ts";
@@ -193,7 +193,7 @@ describe("when it is sent", () => {
 /** A frame of ICMPv6 from its parts, with a right checksum. */
 function frameOf(message: string, source: string, destination: string, hopLimit = 255): Uint8Array {
   const packet = { source: ip6Bytes(source), destination: ip6Bytes(destination), mac: ours, message: hex(message) };
-  const frame = new IcmpWriter().frame(packet, its, undefined).slice();
+  const frame = icmpFrame(packet, its);
   frame[14 + 7] = hopLimit;
   return frame;
 }

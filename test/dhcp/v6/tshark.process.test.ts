@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { datagramAt, encodeDatagram } from "../../../src/dhcp/v6/frame/frame.ts";
 import { announceAddresses } from "../../../src/dhcp/v6/neighbor/neighbor-advertisement.ts";
-import { IcmpWriter } from "../../../src/dhcp/v6/neighbor/packet.ts";
 import { finalAdvertisement, RaSender } from "../../../src/dhcp/v6/neighbor/ra-sender.ts";
 import type { PoolDefinitionV6 } from "../../../src/dhcp/v6/server/pool-definition.ts";
 import { compilePoolV6 } from "../../../src/dhcp/v6/server/pool.ts";
 import { ReplyWriterV6 } from "../../../src/dhcp/v6/server/send.ts";
+import { icmpFrame, type IcmpPacket } from "../../../src/frame/icmp.ts";
 import { hex } from "../packet.ts";
 import { type ArrivalText, Fixture, poolDefinition, serverId } from "./fixture.ts";
 import { clientId, ip6, ip6Bytes, message, na, oro, pd, rapidCommit, relayed, ta } from "./packet.ts";
@@ -47,8 +47,7 @@ function replyTo(datagram: Uint8Array, arrival: ArrivalText = {}, pool: Partial<
   return encodeDatagram(headers, { source: 547, destination: 547 }, bytes.length, buffer);
 }
 
-const icmp = (packet: Parameters<IcmpWriter["frame"]>[0] | undefined, vlan?: number) =>
-  new IcmpWriter().frame(packet!, mac, vlan).slice();
+const icmp = (packet: IcmpPacket | undefined, vlan?: number) => icmpFrame(packet!, mac, vlan);
 const advertised = (changes: Partial<PoolDefinitionV6>) =>
   new RaSender(() => 0).advertisement(compilePoolV6({ ...poolDefinition, domainSearch, ...changes }), 0);
 const everything = { mtu: 1450, router: ip6("fe80::1") };

@@ -1,4 +1,5 @@
 // What the two threads of a wire say to each other: orders there, reports back. Plain values alone.
+import type { KernelFailure } from "../../../linux/libc.ts";
 import type { Mac } from "../../../net/mac.ts";
 import type { RateLimitOptions } from "../../server/rate-limit.ts";
 import type {
@@ -10,7 +11,6 @@ import type {
   TraceOptions,
   WireCounters,
 } from "../interface.ts";
-import type { WireFailure } from "../libc.ts";
 import type { PackedEffects } from "./effect-queue.ts";
 import type { PackedBindings } from "./pack-bindings.ts";
 import type { PackedPool } from "./pack-pool.ts";
@@ -57,7 +57,7 @@ export type Order =
 
 export type Report =
   | { readonly kind: "ready" }
-  | ({ readonly kind: "failed" } & WireFailure)
+  | ({ readonly kind: "failed" } & KernelFailure)
   | {
       readonly kind: "batch";
       readonly effects: PackedEffects;
@@ -67,5 +67,5 @@ export type Report =
   | { readonly kind: "link"; readonly report: LinkReport }
   | { readonly kind: "contested"; readonly network: string; readonly address: number; readonly mac: Mac }
   | { readonly kind: "probed"; readonly id: number; readonly result: ProbeResult }
-  | ({ readonly kind: "probe-failed"; readonly id: number } & WireFailure)
+  | ({ readonly kind: "probe-failed"; readonly id: number } & KernelFailure)
   | { readonly kind: "counted"; readonly id: number; readonly counters: WireCounters };

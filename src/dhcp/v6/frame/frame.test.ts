@@ -4,15 +4,8 @@ import { describe, expect, it } from "vitest";
 
 import { hex, toHex } from "../../../../test/dhcp/packet.ts";
 import { ip6Bytes } from "../../../../test/dhcp/v6/packet.ts";
-import {
-  datagramAt,
-  decodeFrameV6,
-  encodeDatagram,
-  encodeIcmp,
-  frameBufferBytesV6,
-  type HeadersV6,
-  icmpAt,
-} from "./frame.ts";
+import { icmpFrame } from "../../../frame/icmp.ts";
+import { datagramAt, decodeFrameV6, encodeDatagram, frameBufferBytesV6, type HeadersV6 } from "./frame.ts";
 
 const headers: HeadersV6 = {
   ethernet: { destination: hex("020000000011"), source: hex("020000000001") },
@@ -56,9 +49,9 @@ it("a tagged one", () => {
 });
 
 it("an ICMPv6 message, byte by byte, whatever its checksum was before", () => {
-  const buffer = new Uint8Array(frameBufferBytesV6).fill(0xa5);
-  buffer.set(hex("8500ffff00000000"), icmpAt);
-  const frame = encodeIcmp(headers, 8, buffer);
+  const { ethernet, source, destination } = headers;
+  const packet = { source, destination, mac: ethernet.destination, message: hex("8500ffff00000000") };
+  const frame = icmpFrame(packet, ethernet.source);
   expect(toHex(frame)).toBe(toHex(hex(solicitation)));
   expect(receive(frame)).toMatchObject({ kind: "icmp", hopLimit: 255, payload: hex("85007da800000000") });
 });

@@ -1,6 +1,6 @@
 // A UDP datagram or an ICMPv6 message in its Ethernet frame, both ways: what a packet socket receives and sends.
-import { type Fault, fault } from "../../fault.ts";
-import { fold, sumWords } from "../../frame/checksum.ts";
+import { uint16 } from "../../../frame/bytes.ts";
+import { fold, sumWords } from "../../../frame/checksum.ts";
 import {
   decodeEthernet,
   type Ethernet,
@@ -8,11 +8,12 @@ import {
   etherType,
   tagBytes,
   writeEthernetBefore,
-} from "../../frame/ethernet.ts";
+} from "../../../frame/ethernet.ts";
+import { ipv6Bytes, type OutgoingIpv6, protocol, pseudoSum, writeIpv6 } from "../../../frame/ipv6.ts";
+import { type Fault, fault } from "../../fault.ts";
 import type { ReceiverOptions } from "../../frame/frame.ts";
 import { decodeUdp, udpBytes, writeUdp } from "../../frame/udp.ts";
-import { putUint16, uint16 } from "../bytes.ts";
-import { decodeIpv6, type Ipv6, ipv6Bytes, type OutgoingIpv6, protocol, pseudoSum, writeIpv6 } from "./ipv6.ts";
+import { decodeIpv6, type Ipv6 } from "./ipv6.ts";
 
 /** Addresses and payloads are views of the frame. */
 export interface HeadersV6 {
@@ -37,8 +38,6 @@ export interface IcmpFrame extends HeadersV6 {
 
 /** Room for all headers: the payload of a datagram to be sent stands here in its buffer, so that nothing is copied. */
 export const datagramAt = ethernetBytes + tagBytes + ipv6Bytes + udpBytes;
-/** The same for an ICMPv6 message. */
-export const icmpAt = ethernetBytes + tagBytes + ipv6Bytes;
 /** What every IPv6 link carries (RFC 8200 section 5). */
 export const mtuMin = 1280;
 /** What is sent at most: an Ethernet frame without fragments. */
@@ -48,7 +47,7 @@ export const datagramHeadersBytes = ipv6Bytes + udpBytes;
 /** A buffer for a frame with the largest payload. */
 export const frameBufferBytesV6 = ethernetBytes + tagBytes + mtuMax;
 
-const hopLimit = { datagram: 64, neighbor: 255 } as const;
+const hopLimit = 64;
 const icmpBytesMin = 4;
 
 const faults = {
@@ -97,24 +96,11 @@ export function encodeDatagram(
   buffer: Uint8Array,
 ): Uint8Array {
   const { ethernet, source, destination } = headers;
-  const ip: OutgoingIpv6 = { source, destination, protocol: protocol.udp, hopLimit: hopLimit.datagram };
+  const ip: OutgoingIpv6 = { source, destination, protocol: protocol.udp, hopLimit };
   const udpAt = datagramAt - udpBytes;
   const ipAt = udpAt - ipv6Bytes;
   writeUdp(buffer, udpAt, ports, payloadBytes, pseudoSum(ip));
   writeIpv6(buffer, ipAt, ip, udpBytes + payloadBytes);
   const start = writeEthernetBefore(buffer, ipAt, ethernet, etherType.ipv6);
   return buffer.subarray(start, datagramAt + payloadBytes);
-}
-
-/** The message stands at `icmpAt` of the buffer already; whatever its checksum was is written over. */
-export function encodeIcmp(headers: HeadersV6, payloadBytes: number, buffer: Uint8Array): Uint8Array {
-  const { ethernet, source, destination } = headers;
-  const ip: OutgoingIpv6 = { source, destination, protocol: protocol.icmp, hopLimit: hopLimit.neighbor };
-  const ipAt = icmpAt - ipv6Bytes;
-  const end = icmpAt + payloadBytes;
-  putUint16(buffer, icmpAt + 2, 0);
-  putUint16(buffer, icmpAt + 2, fold(sumWords(buffer, icmpAt, end, pseudoSum(ip) + payloadBytes)));
-  writeIpv6(buffer, ipAt, ip, payloadBytes);
-  const start = writeEthernetBefore(buffer, ipAt, ethernet, etherType.ipv6);
-  return buffer.subarray(start, end);
 }

@@ -3,7 +3,8 @@
 // A message has at most 1,232 bytes (IPv6's least MTU of 1,280, less the headers of IPv6 and UDP) unless the link takes
 // more. What a client must have always fits: type 4, client identifier 134, server identifier 22, preference 5, rapid
 // commit 4, status 38, IAs 8 x (16 + status 38) and leases 16 x 29 + 28 = 1,131 bytes. Parameters take what is left.
-import { addressBytes, putUint16 } from "../bytes.ts";
+import { putUint16 } from "../../../frame/bytes.ts";
+import { addressBytes } from "../bytes.ts";
 import { codeV6 } from "../options/codes.ts";
 import { type RawOptionV6, wireBytesV6, writeOptionV6 } from "../options/option.ts";
 import { interfaceIdBytesMax, messageHeadBytes, type Relay, relayHeadBytes, relaysMax } from "./decode.ts";

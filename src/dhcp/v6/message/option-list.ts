@@ -1,5 +1,6 @@
 // The options of a message, of a relay's header or within an IA, as places in their bytes (RFC 8415 section 21.1).
-import { uint16 } from "../bytes.ts";
+
+import { uint16 } from "../../../frame/bytes.ts";
 
 /** Code and length. */
 export const optionHeadBytes = 4;

@@ -2,11 +2,12 @@
 // snoops forwards a group only to ports that it has heard one from, and the kernel says nothing for a packet socket.
 //
 // Unasked, and again within the time after which a listener is forgotten: so no query has to be heard.
-import { fold, sumWords } from "../../frame/checksum.ts";
-import { ethernetBytes, etherType } from "../../frame/ethernet.ts";
-import { addressBytes, putUint16 } from "../bytes.ts";
-import { ipv6Bytes, protocol, pseudoSum, writeIpv6 } from "../frame/ipv6.ts";
-import { multicastMac } from "../multicast.ts";
+import { putUint16 } from "../../../frame/bytes.ts";
+import { fold, sumWords } from "../../../frame/checksum.ts";
+import { ethernetBytes, etherType } from "../../../frame/ethernet.ts";
+import { ipv6Bytes, protocol, pseudoSum, writeIpv6 } from "../../../frame/ipv6.ts";
+import { multicastMac } from "../../../frame/multicast.ts";
+import { addressBytes } from "../bytes.ts";
 
 /** Section 9.4: two queries, 125 s apart, and ten seconds. */
 export const listenerReportEveryMs = 60_000;

@@ -1,15 +1,10 @@
 // Neighbour advertisements (RFC 4861 sections 4.4 and 7.2.4) for the server's addresses, which are in no kernel: who
 // asks for one is told the MAC of the agent that answers for it.
+import { type IcmpPacket, neighborAdvertisement } from "../../../frame/icmp.ts";
+import { multicast, multicastMac, solicitedNodeOf } from "../../../frame/multicast.ts";
 import { isSame, isUnspecified } from "../bytes.ts";
-import { multicast, multicastMac, solicitedNodeOf } from "../multicast.ts";
 import type { PoolV6 } from "../server/pool.ts";
-import type { IcmpPacket } from "./packet.ts";
-import { optionOf } from "./router-advertisement.ts";
 import type { Solicitation } from "./solicitation.ts";
-
-const neighborAdvertisementType = 136;
-const flag = { solicited: 0x40, override: 0x20 } as const;
-const targetLinkLayer = 2;
 
 /** The addresses that the server answers for. The router's is not among them. */
 function serverAddressesOf({ serverAddress, linkLocal }: PoolV6): readonly Uint8Array[] {
@@ -38,7 +33,7 @@ export function answerNeighbor(
   const target = serverAddressesOf(pool).find((address) => isSame(address, question.target));
   if (target === undefined) return undefined;
   if (isUnspecified(question.source)) return toAll(target, mac);
-  const message = messageOf(target, mac, flag.solicited | flag.override);
+  const message = neighborAdvertisement(target, mac, true);
   return { source: target, destination: question.source.slice(), mac: question.mac.slice(), message };
 }
 
@@ -49,15 +44,6 @@ export function announceAddresses(pool: PoolV6, mac: Uint8Array): readonly IcmpP
 
 function toAll(target: Uint8Array, mac: Uint8Array): IcmpPacket {
   const { allNodes } = multicast;
-  const message = messageOf(target, mac, flag.override);
+  const message = neighborAdvertisement(target, mac, false);
   return { source: target, destination: allNodes, mac: multicastMac(allNodes), message };
-}
-
-function messageOf(target: Uint8Array, mac: Uint8Array, flags: number): Uint8Array {
-  const message = new Uint8Array(32);
-  message[0] = neighborAdvertisementType;
-  message[4] = flags;
-  message.set(target, 8);
-  message.set(optionOf(targetLinkLayer, mac), 24);
-  return message;
 }

@@ -4,12 +4,12 @@
 // Promised: at most one multicast advertisement in three seconds, whatever is solicited; one to each solicitor at a
 // time, and no more often than its bucket allows. Where all of that is full, the solicitor is served by the next
 // multicast.
+import type { IcmpPacket } from "../../../frame/icmp.ts";
+import { multicast, multicastMac } from "../../../frame/multicast.ts";
 import { macKeyOf } from "../../server/binding.ts";
 import { RateLimit, type RateLimitOptions } from "../../server/rate-limit.ts";
 import { isUnspecified } from "../bytes.ts";
-import { multicast, multicastMac } from "../multicast.ts";
 import type { PoolV6 } from "../server/pool.ts";
-import type { IcmpPacket } from "./packet.ts";
 import { intervalSecondsMax } from "./router-advertisement.ts";
 import type { Solicitation } from "./solicitation.ts";
 

@@ -4,10 +4,11 @@
 // The agent is no router. Without a router in the configuration the lifetime is 0, and no guest gets a default route by
 // it. With one, the advertisement is sent in its name: guests resolve its address themselves, for which there is no
 // source link-layer address option. So all agents of a pool send the same bytes.
-import type { V6Address } from "../../../net/address.ts";
+import { putUint16, uint16 } from "../../../frame/bytes.ts";
+import { addressToBytes } from "../../../net/address.ts";
 import type { Prefix } from "../../../net/prefix.ts";
 import { uintBytes } from "../../options/bytes.ts";
-import { bytesOfAddress, concatenate, isLinkLocal, putUint16, uint16 } from "../bytes.ts";
+import { concatenate, isLinkLocal } from "../bytes.ts";
 import type { IcmpFrame } from "../frame/frame.ts";
 
 export interface RouterAdvertisement {
@@ -77,7 +78,7 @@ function prefixOption(subnet: Prefix): Uint8Array {
       uintBytes(prefixSeconds.valid, 4),
       uintBytes(prefixSeconds.preferred, 4),
       new Uint8Array(4),
-      bytesOfAddress(subnet.network as V6Address),
+      addressToBytes(subnet.network),
     ]),
   );
 }
@@ -95,7 +96,7 @@ export function heardAdvertisement({ payload, hopLimit, source }: IcmpFrame): He
 }
 
 /** Type, length in units of eight bytes, and zeros up to a whole one (section 4.6). */
-export function optionOf(type: number, body: Uint8Array): Uint8Array {
+function optionOf(type: number, body: Uint8Array): Uint8Array {
   const units = Math.ceil((2 + body.length) / 8);
   const bytes = new Uint8Array(8 * units);
   bytes.set([type, units]);

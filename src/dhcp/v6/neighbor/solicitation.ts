@@ -1,8 +1,8 @@
 // Router and neighbour solicitations off the wire, valid or refused (RFC 4861 sections 6.1.1 and 7.1.1).
+import { solicitedNodeOf } from "../../../frame/multicast.ts";
 import { type Fault, fault } from "../../fault.ts";
 import { addressBytes, isMulticast, isSame, isUnspecified } from "../bytes.ts";
 import type { IcmpFrame } from "../frame/frame.ts";
-import { solicitedNodeOf } from "../multicast.ts";
 
 /** Views of the frame. */
 export type Solicitation =

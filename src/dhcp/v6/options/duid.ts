@@ -2,7 +2,8 @@
 // bytes and nothing else; the MAC within is read only where nothing better tells it (src/dhcp/v6/server/client.ts).
 import { createHash } from "node:crypto";
 
-import { concatenate, uint16 } from "../bytes.ts";
+import { uint16 } from "../../../frame/bytes.ts";
+import { concatenate } from "../bytes.ts";
 
 const type = { linkLayerTime: 1, linkLayer: 3, uuid: 4 } as const;
 const ethernet = 1;

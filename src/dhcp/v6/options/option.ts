@@ -1,6 +1,7 @@
 // An option as it is sent, and the ones that every kind of reply is made of (RFC 8415 sections 21.1 and 21.13).
+import { putUint16 } from "../../../frame/bytes.ts";
 import { asciiBytes, uintBytes } from "../../options/bytes.ts";
-import { concatenate, putUint16 } from "../bytes.ts";
+import { concatenate } from "../bytes.ts";
 import { optionHeadBytes } from "../message/option-list.ts";
 import { codeV6, type StatusCode, statusCode } from "./codes.ts";
 

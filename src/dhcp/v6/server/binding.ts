@@ -1,11 +1,11 @@
 // A binding: the client with this MAC has this address. It is made elsewhere, durable before a client asks.
 //
 // Bindings name no DUID: a guest chooses its own, and one that was cloned with its disk has that of another.
-import type { V6Address } from "../../../net/address.ts";
+import { type V6Address, addressToBytes } from "../../../net/address.ts";
 import { type Mac, macToBytes } from "../../../net/mac.ts";
 import { DhcpError } from "../../error.ts";
 import { macKeyOf } from "../../server/binding.ts";
-import { bytesOfAddress, isLinkLocal, isMulticast, isUnspecified, keyOf } from "../bytes.ts";
+import { isLinkLocal, isMulticast, isUnspecified, keyOf } from "../bytes.ts";
 
 export interface BindingDefinitionV6 {
   readonly address: V6Address;
@@ -27,7 +27,7 @@ export interface BindingV6 {
 }
 
 export function compileBindingV6({ address, pool, mac }: BindingDefinitionV6): BindingV6 {
-  const bytes = bytesOfAddress(address);
+  const bytes = addressToBytes(address);
   if (isUnspecified(bytes) || isMulticast(bytes) || isLinkLocal(bytes)) {
     throw new DhcpError("bad-binding", `The binding of ${address} cannot be given: write an address of the subnet.`);
   }

@@ -8,7 +8,7 @@
 //
 // The first that is there counts, also where it is nobody's: a client that the network does not know is not served
 // because it claims another's DUID. Relays are believed: whoever lets them send (`acceptRelays`) vouches for them all.
-import { uint16 } from "../bytes.ts";
+import { uint16 } from "../../../frame/bytes.ts";
 import { macOfLinkLocal } from "../link-local.ts";
 import type { Envelope } from "../message/decode.ts";
 import { codeV6 } from "../options/codes.ts";

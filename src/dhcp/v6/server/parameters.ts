@@ -1,6 +1,6 @@
 // The options that a pool gives its clients, in wire form: made once, when the configuration is read.
+import { uint16 } from "../../../frame/bytes.ts";
 import { DhcpError } from "../../error.ts";
-import { uint16 } from "../bytes.ts";
 import { codeV6 } from "../options/codes.ts";
 import type { RawOptionV6 } from "../options/option.ts";
 

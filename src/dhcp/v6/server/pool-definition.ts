@@ -1,11 +1,11 @@
 // A pool of DHCPv6 as it is asked for, and whether it can be served: all of compilePoolV6 (pool.ts) that can fail, and
 // nothing of Node, so that whoever shows or checks a pool may use it, in a browser too.
-import type { V6Address } from "../../../net/address.ts";
+import { type V6Address, addressToBytes } from "../../../net/address.ts";
 import type { Prefix } from "../../../net/prefix.ts";
 import { DhcpError } from "../../error.ts";
 import { uintBytes } from "../../options/bytes.ts";
 import { infiniteSeconds } from "../../server/lease-times.ts";
-import { bytesOfAddress, concatenate, isLinkLocal, isMulticast, isUnspecified } from "../bytes.ts";
+import { concatenate, isLinkLocal, isMulticast, isUnspecified } from "../bytes.ts";
 import { mtuMin } from "../frame/frame.ts";
 import { type RouterAdvertisement, routerAdvertisement } from "../neighbor/router-advertisement.ts";
 import { codeV6 } from "../options/codes.ts";
@@ -50,7 +50,7 @@ const refreshSecondsMin = 600;
 /** Throws what keeps it from being served. */
 export function checkPoolV6(definition: PoolDefinitionV6): void {
   const { parameters } = checkedPoolV6(definition);
-  advertisementOf(definition, bytesOfAddress(definition.subnet.network as V6Address), parameters);
+  advertisementOf(definition, addressToBytes(definition.subnet.network), parameters);
 }
 
 /** With its options as bytes. */
@@ -68,7 +68,7 @@ export function advertisementOf(
   const { subnet, router, mtu, advertise = true } = definition;
   if (!advertise) return undefined;
   return routerAdvertisement({
-    source: router === undefined ? linkLocal : bytesOfAddress(router),
+    source: router === undefined ? linkLocal : addressToBytes(router),
     isRouter: router !== undefined,
     subnet,
     mtu,
@@ -84,7 +84,7 @@ function parametersOf(definition: PoolDefinitionV6): ParametersV6 {
     throw bad(definition, "a search domain is no domain name: write labels of 1 to 63 printable characters");
   }
   const parameters = new ParametersV6(name);
-  parameters.set(codeV6.dnsServers, concatenate(dnsServers.map(bytesOfAddress)));
+  parameters.set(codeV6.dnsServers, concatenate(dnsServers.map(addressToBytes)));
   parameters.set(codeV6.domainSearch, names);
   parameters.set(codeV6.solicitTimeMax, uintBytes(retrySecondsMax, 4));
   parameters.set(codeV6.informationTimeMax, uintBytes(retrySecondsMax, 4));
@@ -112,13 +112,13 @@ function check(definition: PoolDefinitionV6): void {
   if (!(quarantineSeconds >= 0)) {
     throw bad(definition, `a quarantine of ${quarantineSeconds} s has no end: write 0 or more`);
   }
-  if (serverAddress !== undefined && !isHostAddress(bytesOfAddress(serverAddress))) {
+  if (serverAddress !== undefined && !isHostAddress(addressToBytes(serverAddress))) {
     throw bad(definition, `${serverAddress} cannot be the server's address: write a link-local one`);
   }
-  if (linkLocal !== undefined && !isLinkLocal(bytesOfAddress(linkLocal))) {
+  if (linkLocal !== undefined && !isLinkLocal(addressToBytes(linkLocal))) {
     throw bad(definition, `${linkLocal} is not link-local: write one (fe80::...)`);
   }
-  if (router !== undefined && !isLinkLocal(bytesOfAddress(router))) {
+  if (router !== undefined && !isLinkLocal(addressToBytes(router))) {
     throw bad(definition, `${router} cannot be advertised as a router: write its link-local address (fe80::...)`);
   }
 }

@@ -1,9 +1,10 @@
 // A pool as the server serves it: checked once, with every option and advertisement as bytes already. It gives no
 // addresses; bindings do.
+import { addressToBytes } from "../../../net/address.ts";
 import { contains, type Prefix } from "../../../net/prefix.ts";
 import { uintBytes } from "../../options/bytes.ts";
 import { infiniteSeconds } from "../../server/lease-times.ts";
-import { addressBytes, bytesOfAddress, concatenate, isLinkLocal, isSame } from "../bytes.ts";
+import { addressBytes, concatenate, isLinkLocal, isSame } from "../bytes.ts";
 import { datagramHeadersBytes, mtuMax } from "../frame/frame.ts";
 import type { RouterAdvertisement } from "../neighbor/router-advertisement.ts";
 import { codeV6 } from "../options/codes.ts";
@@ -44,8 +45,8 @@ export function compilePoolV6(definition: PoolDefinitionV6): PoolV6 {
   const { parameters } = checkedPoolV6(definition);
   const { name, subnet, leaseSeconds, rapidCommit = true, quarantineSeconds = quarantineSecondsDefault } = definition;
   const { preference = preferenceDefault, mtu } = definition;
-  const own = definition.linkLocal && bytesOfAddress(definition.linkLocal);
-  const configured = definition.serverAddress && bytesOfAddress(definition.serverAddress);
+  const own = definition.linkLocal && addressToBytes(definition.linkLocal);
+  const configured = definition.serverAddress && addressToBytes(definition.serverAddress);
   const isLocal = configured !== undefined && isLinkLocal(configured);
   const linkLocal = own ?? (isLocal ? configured : defaultLinkLocal(name, String(subnet)));
   const serverAddress = configured ?? linkLocal;

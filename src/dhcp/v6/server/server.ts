@@ -1,7 +1,8 @@
 // The server: networks, datagrams and time in; outcomes out. No socket, clock or disk: same networks, same answers.
 //
 // Promised: no datagram makes it throw. Not promised: that an outcome outlives the next write to the datagram's buffer.
-import { addressFrom, bytesOfAddress, isMulticast, isUnspecified, keyOf } from "../bytes.ts";
+import { addressToBytes } from "../../../net/address.ts";
+import { addressFrom, isMulticast, isUnspecified, keyOf } from "../bytes.ts";
 import { decodeEnvelope, type Envelope } from "../message/decode.ts";
 import type { Sender } from "./client.ts";
 import { bindingOfV6, decideV6 } from "./decide.ts";
@@ -54,7 +55,7 @@ export class DhcpV6Server {
     const binding = bindingOfV6(envelope, network, { sourceAddress, sourceMac });
     const outcome = decideV6(envelope, network, binding, { sourceAddress, sourceMac, isUnicast }, nowMs);
     for (const effect of outcome.effects) {
-      if (effect.kind === "quarantined") network.quarantine.add(keyOf(bytesOfAddress(effect.address)), effect.untilMs);
+      if (effect.kind === "quarantined") network.quarantine.add(keyOf(addressToBytes(effect.address)), effect.untilMs);
     }
     return this.#counted(network.tally(binding?.pool), message.type, outcome);
   }

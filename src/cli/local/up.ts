@@ -1,8 +1,8 @@
 // `holdfast up`: the command. What it starts is wired in bin/, which may import everything.
 import { type Command, Option } from "commander";
 
-import { collected, ReadingCommand } from "./cluster-command.ts";
-import type { Output } from "./program.ts";
+import { collected, ReadingCommand } from "../cluster-command.ts";
+import type { Output } from "../program.ts";
 import { defaultFolder } from "./up-folder.ts";
 
 export interface UpOptions {

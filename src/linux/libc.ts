@@ -1,35 +1,40 @@
-// The calls of libc that the wire's thread makes, through koffi, and what src/dhcp/socket fails with. Each runs on the
-// calling thread and never waits, poll(2) aside. Numbers are those of Linux on x64 and arm64, which agree on all here.
+// The few calls of libc that Node does not have, through koffi, and what fails with them. Each is synchronous, runs on
+// the calling thread and never waits, poll(2) aside: errno and a thread's namespace are that thread's. Numbers are those
+// of Linux on x64 and arm64, which agree on all here.
 import koffi from "koffi";
 
-import { CodedError } from "../../net/coded-error.ts";
+import { CodedError } from "../net/coded-error.ts";
 
-export type WireErrorCode =
+export type KernelErrorCode =
   /** CAP_NET_RAW is missing, or CAP_SYS_ADMIN for another namespace. */
   | "no-right"
+  /** Node gives no file descriptor for this socket: it is closed, or not what it should be. */
+  | "no-descriptor"
+  /** The network namespace is gone, or the path never was one. */
   | "no-netns"
-  /** The interface does not exist, or is not Ethernet. */
   | "no-interface"
+  /** Nothing on the interface speaks ARP or neighbour discovery. */
+  | "not-ethernet"
   /** Nothing can be asked on a link that is down. */
   | "not-up"
   | "bad-argument"
-  /** More probes are under way than one link has room for. */
+  /** More probes wait, or are under way, than there is room for. */
   | "busy"
   | "closed"
   /** Any other refusal of the kernel; the sentence carries errno. */
   | "system-call";
 
 /** `message` is whole sentences: which call, on what, and what to do. */
-export class WireError extends CodedError<WireErrorCode> {}
+export class KernelError extends CodedError<KernelErrorCode> {}
 
 /** As one thread tells another, which an error does not survive. */
-export interface WireFailure {
-  readonly code: WireErrorCode;
+export interface KernelFailure {
+  readonly code: KernelErrorCode;
   readonly message: string;
 }
 
-export function wireFailure(error: unknown): WireFailure {
-  const code = error instanceof WireError ? error.code : "system-call";
+export function kernelFailure(error: unknown, otherwise: KernelErrorCode = "system-call"): KernelFailure {
+  const code = error instanceof KernelError ? error.code : otherwise;
   return { code, message: error instanceof Error ? error.message : String(error) };
 }
 
@@ -53,6 +58,8 @@ export const libc = {
   getsockopt: bind("int getsockopt(int fd, int level, int name, void *value, void *length)"),
   setsockopt: bind("int setsockopt(int fd, int level, int name, void *value, uint32_t length)"),
   poll: bind("int poll(void *descriptors, unsigned long count, int timeoutMs)"),
+  send: bind("long send(int fd, void *bytes, size_t length, int flags)"),
+  recv: bind("long recv(int fd, void *bytes, size_t length, int flags)"),
   recvmmsg: bind("int recvmmsg(int fd, void *messages, unsigned int count, int flags, void *timeout)"),
   sendmmsg: bind("int sendmmsg(int fd, void *messages, unsigned int count, int flags)"),
 } as const;
@@ -61,6 +68,11 @@ export const MSG_DONTWAIT = 0x40;
 export const SOCK_CLOEXEC = 0o2000000;
 export const SOCK_NONBLOCK = 0o4000;
 export const AF_INET = 2;
+export const SOCK_DGRAM = 2;
+export const O_CLOEXEC = 0o2000000;
+/** Opening what turns out to be a pipe must not wait for its writer. */
+export const O_NONBLOCK = 0o4000;
+export const CLONE_NEWNET = 0x4000_0000;
 
 /** Memory that stays where it is, so that structures of the kernel can point into it. */
 export interface Memory {
@@ -88,9 +100,9 @@ export function lastErrno(): string {
   return names.get(value) ?? `errno ${value}`;
 }
 
-/** An error from errno. `remedy` is a sentence. */
-export function refused(what: string, remedy: string): WireError {
+/** An error from errno; `what` could not be done. `remedy` is a sentence. */
+export function refused(what: string, remedy: string, known?: KernelErrorCode): KernelError {
   const errno = lastErrno();
-  const code = errno === "EPERM" || errno === "EACCES" ? "no-right" : "system-call";
-  return new WireError(code, `cannot ${what}: ${errno}. ${remedy}`);
+  const code = known ?? (errno === "EPERM" || errno === "EACCES" ? "no-right" : "system-call");
+  return new KernelError(code, `cannot ${what}: ${errno}. ${remedy}`);
 }

@@ -1,13 +1,13 @@
 // `holdfast tour`: the promises of the allocation core, shown on a small network in memory, in a second. No cluster.
 import { Command } from "commander";
 
-import { decide } from "../ipam/decide.ts";
-import type { Owner } from "../ipam/owner.ts";
-import { Pool } from "../ipam/pool.ts";
-import { parseAddress } from "../net/address.ts";
-import { parseBlock } from "../net/interval.ts";
-import { parseCidr } from "../net/prefix.ts";
-import type { Output } from "./program.ts";
+import { decide } from "../../ipam/decide.ts";
+import type { Owner } from "../../ipam/owner.ts";
+import { Pool } from "../../ipam/pool.ts";
+import { parseAddress } from "../../net/address.ts";
+import { parseBlock } from "../../net/interval.ts";
+import { parseCidr } from "../../net/prefix.ts";
+import type { Output } from "../program.ts";
 
 const cooldownMs = 30_000;
 

@@ -2,8 +2,8 @@
 // `holdfast up` of this machine, never to a cluster.
 import { Command } from "commander";
 
-import { examples, UsageError } from "./cluster-command.ts";
-import type { Output } from "./program.ts";
+import { ReadingCommand, UsageError } from "../cluster-command.ts";
+import type { Output } from "../program.ts";
 import { defaultFolder } from "./up-folder.ts";
 
 export interface DemoOptions {
@@ -28,18 +28,17 @@ export function demoCommand(output: Output, work: DemoWork): Command {
   const command = new Command("demo").description(
     "Play pods on the `holdfast up` of this machine: each asks for an address as a container runtime would, or gives it back.",
   );
-  const part = (name: "add" | "del", about: string) =>
-    command
-      .command(name)
+  const part = (name: "add" | "del", about: string) => {
+    const made = new ReadingCommand(name);
+    command.addCommand(made);
+    return made
       .description(about)
       .argument("<pod...>", "names of pods; web{1..20} in most shells is twenty of them")
       .option("--network <namespace/name>", "the network that they are on", "example/blue")
       .option("--data <folder>", "of `holdfast up` (default: ~/.local/state/holdfast)");
+  };
   part("add", "Make pods with an address each. One that has its address already is told it again.")
-    .addHelpText(
-      "after",
-      examples(["holdfast demo add web", "one pod"], ["holdfast who 10.77.0.2", "whose it is, why"]),
-    )
+    .examples(["holdfast demo add web", "one pod"], ["holdfast who 10.77.0.2", "whose it is, why"])
     .action(async (pods: string[], given: Given) => {
       const options = read(given, pods);
       await work.add(options, pods, (pod, addresses, tookMs) =>
@@ -48,7 +47,7 @@ export function demoCommand(output: Output, work: DemoWork): Command {
       output.line(`\nWhose an address is, and why: ./holdfast who ADDRESS. All: ./holdfast pools`);
     });
   part("del", "End pods: their addresses are given back, and rest before somebody else has them.")
-    .addHelpText("after", examples(["holdfast demo del web", "it gives its address back"]))
+    .examples(["holdfast demo del web", "it gives its address back"])
     .action((pods: string[], given: Given) =>
       work.del(read(given, pods), pods, (pod, addresses) =>
         output.line(addresses.length === 0 ? `${pod} had no address` : `${pod} gave ${addresses.join(" and ")} back`),

@@ -4,7 +4,7 @@ const macBytes = 6;
 export const ethernetBytes = 14;
 export const tagBytes = 4;
 
-export const etherType = { ipv4: 0x0800, tag: 0x8100, ipv6: 0x86dd } as const;
+export const etherType = { ipv4: 0x0800, arp: 0x0806, tag: 0x8100, ipv6: 0x86dd } as const;
 
 export interface Ethernet {
   readonly destination: Uint8Array;

@@ -1,6 +1,6 @@
-// Multicast addresses of DHCPv6 (RFC 8415 section 7.1) and of neighbour discovery (RFC 4291 section 2.7.1), and their
+// Multicast addresses of neighbour discovery (RFC 4291 section 2.7.1) and of DHCPv6 (RFC 8415 section 7.1), and their
 // Ethernet addresses (RFC 2464 section 7).
-import { addressBytes } from "./bytes.ts";
+const addressBytes = 16;
 
 const group = (scope: number, ...tail: readonly number[]): Uint8Array => {
   const bytes = new Uint8Array(addressBytes);
