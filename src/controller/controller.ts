@@ -4,7 +4,7 @@
 import type { Registry } from "prom-client";
 
 import { ClaimsLeader, type ClaimsOptions } from "../claims/leader/leader.ts";
-import { ClaimMetrics } from "../claims/leader/metrics.ts";
+import { claimMetrics } from "../claims/leader/metrics.ts";
 import { claimsHandlers } from "../claims/webhook/handlers.ts";
 import { DefinitionInformer } from "../cluster/definition-informer.ts";
 import { defaultRules, type FenceRules } from "../cluster/fencing.ts";
@@ -125,7 +125,7 @@ export function assembleController(options: ControllerOptions): AssembledControl
     ? new ClaimsLeader({
         ...(cutRules && { trusted: cutRules.trusted }),
         ...shared,
-        ...(registry && { metrics: new ClaimMetrics(registry) }),
+        ...(registry && { metrics: claimMetrics(registry) }),
       })
     : undefined;
   const makers = {

@@ -1,7 +1,9 @@
 // The daemon's measures of itself, for Prometheus: docs/node.md has a line for each.
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 
+import type { Pool } from "../ipam/pool.ts";
 import type { CallReport } from "../kube/call.ts";
+import { measuresIn } from "../kube/process/measures.ts";
 import type { PoolResolver } from "./pools/pool-resolver.ts";
 import type { Observe } from "./request/handler.ts";
 import type { SliceAgent } from "./slices/agent.ts";
@@ -22,22 +24,15 @@ export interface Watched {
 export type NodeMetrics = ReturnType<typeof nodeMetrics>;
 
 export function nodeMetrics(registry: Registry) {
-  const registers = [registry];
-  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers });
+  const { counter, seconds: timed } = measuresIn(registry);
   const count = (name: string, help: string) => {
     const made = counter(name, help);
     return () => made.inc();
   };
   const inWords = "Requests of the runtime, by command and CNI error code; 0 is success.";
   const requests = counter("holdfast_cni_requests_total", inWords, "command", "code");
-  const seconds = new Histogram({
-    name: "holdfast_cni_request_duration_seconds",
-    help: "Time from the request to the answer.",
-    labelNames: ["command"],
-    buckets: secondsBuckets,
-    registers,
-  });
+  const toAnswer = "Time from the request to the answer.";
+  const seconds = timed("holdfast_cni_request_duration_seconds", toAnswer, secondsBuckets, "command");
   const byVerb = "Calls to the API server, by verb and status; 0 is no answer.";
   const calls = counter("holdfast_api_calls_total", byVerb, "verb", "code");
   const onWire = "Questions on the wire whether an address is in use, by outcome.";
@@ -74,19 +69,8 @@ export function nodeMetrics(registry: Registry) {
 
 /** Gauges that are read at each scrape. */
 function watch(registry: Registry, { intents, held, server, reassert, poolResolver, agent }: Watched): void {
-  const gauge = (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => void) => {
-    registry.removeSingleMetric(name); // of a daemon that ran before in this process
-    return new Gauge({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      collect() {
-        collect(this);
-      },
-    });
-  };
-  const count = (name: string, help: string, read: () => number) => gauge(name, help, [], (own) => own.set(read()));
+  const { asked } = measuresIn(registry);
+  const count = (name: string, help: string, read: () => number) => asked(name, help, [], () => [[{}, read()]]);
   count("holdfast_releases_pending", "Releases that were promised and are still to be done.", () => intents.size);
   count("holdfast_held_addresses", "Addresses that this node holds.", () => held.size + agent.figures.holds);
   count("holdfast_cni_requests_in_work", "Requests that are being worked on.", () => server.inWork);
@@ -94,14 +78,13 @@ function watch(registry: Registry, { intents, held, server, reassert, poolResolv
   count("holdfast_addresses_in_conflict", inUse, () => reassert.conflicts);
   for (const [name, help, read] of sliceGauges) count(name, help, () => read(agent.figures));
   const counts = (name: string, help: string, pick: (counts: { free: bigint; allocated: number }) => number) =>
-    gauge(name, help, ["domain", "range"], (own) => {
-      own.reset();
-      for (const picture of poolResolver.all()) {
+    asked(name, help, ["domain", "range"], () =>
+      Iterator.from(poolResolver.all()).flatMap((picture) => {
         const domain = `${picture.namespace}/${picture.domain}`;
-        for (const pool of picture.pools())
-          own.set({ domain, range: String(pool.definition.prefix) }, pick(pool.counts()));
-      }
-    });
+        const range = (pool: Pool) => String(pool.definition.prefix);
+        return Array.from(picture.pools(), (pool) => [{ domain, range: range(pool) }, pick(pool.counts())] as const);
+      }),
+    );
   counts("holdfast_pool_free_seen", "Free addresses of a range, as this node sees it.", ({ free }) => Number(free));
   counts("holdfast_pool_used_seen", "Held addresses of a range, as this node sees it.", ({ allocated }) => allocated);
 }

@@ -1,27 +1,27 @@
 // What the leader measures of pools and leaks, for Prometheus.
-import { Counter, Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 
+import { measuresIn } from "../kube/process/measures.ts";
 import { networkOf, type PoolRange } from "./membership.ts";
 import type { PoolTotals } from "./mirror/pool-status.ts";
 
 export type PoolMetrics = ReturnType<typeof poolMetrics>;
 
 export function poolMetrics(registry: Registry) {
-  const registers = [registry];
-  const labelNames = ["namespace", "pool", "network"];
-  const ofPool = (name: string, help: string) => new Gauge({ name, help, labelNames, registers });
+  const { counter, gauge } = measuresIn(registry);
+  const ofPool = (name: string, help: string) => gauge(name, help, "namespace", "pool", "network");
   const gauges = {
     used: ofPool("holdfast_pool_used", "Addresses of the pool that are held."),
     free: ofPool("holdfast_pool_free", "Addresses of the pool that nobody holds."),
     total: ofPool("holdfast_pool_total", "Addresses of the pool that can be handed out."),
   };
   const counted = (name: string, help: string, label: "reason" | "what") => {
-    const counter = new Counter({ name, help, labelNames: [label], registers });
-    return (value: string): void => counter.inc({ [label]: value });
+    const own = counter(name, help, label);
+    return (value: string): void => own.inc({ [label]: value });
   };
   const flag = (name: string, help: string) => {
-    const gauge = new Gauge({ name, help, registers });
-    return (isOn: boolean): void => gauge.set(isOn ? 1 : 0);
+    const own = gauge(name, help);
+    return (isOn: boolean): void => own.set(isOn ? 1 : 0);
   };
   const suspected = "Holds that looked leaked at a first look, by reason.";
   const wrote = "Writes of pools and their free maps, by what was written.";

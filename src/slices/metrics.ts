@@ -1,6 +1,7 @@
 // What the leader measures of sliced ranges, for Prometheus. Gauges are numbers: an IPv6 range is told to 53 bits.
-import { Counter, Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 
+import { measuresIn } from "../kube/process/measures.ts";
 import type { SlicePlan } from "./plan/facts.ts";
 import type { PoolTarget } from "./ranges/pool-targets.ts";
 
@@ -31,22 +32,17 @@ const gauges: readonly Row[] = [
 export type SliceMetrics = ReturnType<typeof sliceMetrics>;
 
 export function sliceMetrics(registry: Registry) {
-  const registers = [registry];
-  const labelNames = ["namespace", "pool", "network"];
-  const made = gauges.map(([name, help, read]) => ({ gauge: new Gauge({ name, help, labelNames, registers }), read }));
-  const errors = new Counter({
-    name: "holdfast_slice_reconcile_errors_total",
-    help: "Looks at pools, leases of nodes and the state that failed and are tried again.",
-    labelNames: ["what"],
-    registers,
-  });
+  const { counter, gauge } = measuresIn(registry);
+  const made = gauges.map(([name, help, read]) => ({ gauge: gauge(name, help, "namespace", "pool", "network"), read }));
+  const failed = "Looks at pools, leases of nodes and the state that failed and are tried again.";
+  const errors = counter("holdfast_slice_reconcile_errors_total", failed, "what");
   return {
     /** Undefined: the pool is gone. */
     pool: (target: PoolTarget, plan: SlicePlan | undefined): void => {
       const labels = { namespace: target.namespace, pool: target.name, network: target.network };
-      for (const { gauge, read } of made) {
-        if (plan === undefined) gauge.remove(labels);
-        else gauge.set(labels, read(plan, target));
+      for (const { gauge: own, read } of made) {
+        if (plan === undefined) own.remove(labels);
+        else own.set(labels, read(plan, target));
       }
     },
     failed: (what: "pool" | "lease" | "state"): void => errors.inc({ what }),

@@ -1,11 +1,12 @@
 // The webhooks of one replica: the replicas' common certificate, one server for all of them, and the configurations
 // that trust it. Promised: a failure is tried again and never ends the process: the API server goes on without an
 // answer. A configuration that is applied late, or anew, is trusted within a minute.
-import { Counter, type Registry } from "prom-client";
+import type { Counter, Registry } from "prom-client";
 
 import { asError } from "../abort.ts";
 import { type Clock, deadline, sleep } from "../clock.ts";
 import { whoAmI } from "../config/who-am-i.ts";
+import { measuresIn } from "../process/measures.ts";
 import type { Runnable } from "../process/stages.ts";
 import type { KubeClient } from "../rest.ts";
 import { unless } from "../unless.ts";
@@ -116,12 +117,8 @@ export class ReviewMetrics {
   readonly #reviews: Counter<"path" | "answer">;
 
   constructor(registry: Registry) {
-    this.#reviews = new Counter({
-      name: "holdfast_webhook_reviews_total",
-      help: "Reviews by webhook: allowed, changed, refused; failed are those that the API server went on without.",
-      labelNames: ["path", "answer"],
-      registers: [registry],
-    });
+    const help = "Reviews by webhook: allowed, changed, refused; failed are those that the API server went on without.";
+    this.#reviews = measuresIn(registry).counter("holdfast_webhook_reviews_total", help, "path", "answer");
   }
 
   counted(path: string, handler: AdmissionHandler): AdmissionHandler {

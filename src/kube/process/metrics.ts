@@ -1,8 +1,9 @@
 // What the runtime measures of itself, for Prometheus. Names follow controller-runtime's, so that known dashboards fit.
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 
 import type { CallReport } from "../call.ts";
 import type { ControllerObserver } from "../queue/controller.ts";
+import { measuresIn } from "./measures.ts";
 import { StreamedGauge } from "./streamed-gauge.ts";
 
 const secondsBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -11,13 +12,8 @@ const secondsBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 const chunkChars = 65_536;
 
 function metricsIn(registry: Registry) {
-  const registers = [registry];
-  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-    new Counter({ name, help, labelNames, registers });
-  const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-    new Gauge({ name, help, labelNames, registers });
-  const seconds = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-    new Histogram({ name, help, labelNames, registers, buckets: secondsBuckets });
+  const { counter, gauge, seconds: timed } = measuresIn(registry);
+  const seconds = <L extends string>(name: string, help: string, label: L) => timed(name, help, secondsBuckets, label);
   const calls = "Calls to the API server, by status; 0 is no answer.";
   return {
     calls: counter("rest_client_requests_total", calls, "method", "code"),
