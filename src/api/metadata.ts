@@ -18,12 +18,10 @@ export type Metadata = z.infer<typeof metadata>;
 
 type Texts = Readonly<Record<string, string>>;
 
+type Names = "name" | "namespace" | "uid" | "resourceVersion";
+
 /** Metadata to be read, from whichever client, cache or test it came. */
-export interface ReadMetadata {
-  readonly name?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
+export interface ReadMetadata extends Readonly<Partial<Record<Names, string | undefined>>> {
   readonly labels?: Texts | undefined;
   readonly annotations?: Texts | undefined;
   readonly finalizers?: readonly string[] | undefined;

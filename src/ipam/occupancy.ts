@@ -7,7 +7,6 @@ import { Bits } from "./bits.ts";
 
 /** Addresses outside the run are ignored by every operation and are never free. */
 export interface Occupancy {
-  has(address: Address): boolean;
   add(address: Address): void;
   delete(address: Address): void;
   addAll(interval: Interval): void;
@@ -35,13 +34,6 @@ export class BitmapOccupancy implements Occupancy {
     this.#first = run.first;
     this.#size = Number(sizeOf(run));
     this.#fullPages = new Bits(Math.ceil(this.#size / pageBits));
-  }
-
-  has(address: Address): boolean {
-    const offset = this.#offset(address);
-    if (offset < 0) return false;
-    const page = Math.floor(offset / pageBits);
-    return this.#fullPages.has(page) || (this.#pages.get(page)?.has(offset % pageBits) ?? false);
   }
 
   add(address: Address): void {
@@ -142,10 +134,6 @@ export class IntervalOccupancy implements Occupancy {
 
   constructor(run: Interval) {
     this.#run = run;
-  }
-
-  has(address: Address): boolean {
-    return this.#taken.has(address);
   }
 
   add(address: Address): void {

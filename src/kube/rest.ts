@@ -21,12 +21,10 @@ export interface CallOptions {
 export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean;
   readonly fieldManager?: string;
-  readonly fieldValidation?: "Ignore" | "Warn" | "Strict";
   readonly subresource?: string;
 }
 
 export interface DeleteOptions extends CallOptions {
-  readonly dryRun?: boolean;
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: "Background" | "Foreground" | "Orphan";
   /** The delete is refused with `conflict` if the object is no longer this one. */
@@ -289,13 +287,12 @@ function selectors({ labelSelector, fieldSelector }: Scope): Query {
   return { labelSelector, fieldSelector };
 }
 
-function writeQuery({ dryRun, fieldManager, fieldValidation }: WriteOptions): Query {
-  return { dryRun: dryRun === true ? "All" : undefined, fieldManager, fieldValidation };
+function writeQuery({ dryRun, fieldManager }: WriteOptions): Query {
+  return { dryRun: dryRun === true ? "All" : undefined, fieldManager };
 }
 
-function deleteBody({ gracePeriodSeconds, propagationPolicy, preconditions, dryRun }: DeleteOptions): object {
-  const what = { gracePeriodSeconds, propagationPolicy, preconditions, dryRun: dryRun === true ? ["All"] : undefined };
-  return { kind: "DeleteOptions", apiVersion: "v1", ...what };
+function deleteBody({ gracePeriodSeconds, propagationPolicy, preconditions }: DeleteOptions): object {
+  return { kind: "DeleteOptions", apiVersion: "v1", gracePeriodSeconds, propagationPolicy, preconditions };
 }
 
 function requireNamespace(resource: Resource, namespace: string | undefined, verb: string): void {

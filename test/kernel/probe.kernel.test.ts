@@ -176,24 +176,24 @@ describe("the prober", () => {
     await until(async () => !(await ports()).includes(wire.port("pod")), { what: "the end of the namespace" });
   });
 
-  test("that is closed tells whoever waits, and refuses the next", async () => {
+  test("has so many sockets and no more, and none when all are called off", async () => {
     wire = await Wire.of([{ name: "pod" }]);
     const sockets = openSockets();
+    const off = new AbortController();
     const prober = new Prober();
     const request = {
       netns: wire.netns("pod"),
       interface: "eth0",
       address: parseAddress("10.9.0.5"),
       timeoutMs: 10_000,
+      signal: off.signal,
     };
-    const pending = Array.from({ length: 20 }, () =>
-      prober.probe(request).catch((error: { code: string }) => error.code),
-    );
+    const pending = Array.from({ length: 20 }, () => prober.probe(request).catch((error: unknown) => error));
     await until(async () => openSockets() === sockets + 16, { what: "16 sockets, and no more" });
-    await prober.close();
-    expect(await Promise.all(pending)).toEqual(Array.from({ length: 20 }, () => "closed"));
-    expect(openSockets()).toBe(sockets);
-    await expect(prober.probe(request)).rejects.toMatchObject({ code: "closed" });
+    const reason = new Error("the ADD is over");
+    off.abort(reason);
+    expect(await Promise.all(pending)).toEqual(Array.from({ length: 20 }, () => reason));
+    await until(async () => openSockets() === sockets, { what: "the end of all sockets" });
   });
 
   test("lets so many wait and no more", async () => {
@@ -211,6 +211,5 @@ describe("the prober", () => {
     );
     expect(codes.filter((code) => code === "busy")).toHaveLength(5);
     expect(codes.filter((code) => code === "no-netns")).toHaveLength(16 + 512);
-    await prober.close();
   });
 });

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Informer } from "../cache/informer.ts";
 import { ApiError } from "../errors.ts";
 import { LeadershipLostError } from "../leader.ts";
+import { keyOf } from "../meta.ts";
 import { defineResource } from "../resource.ts";
 import { KubeClient } from "../rest.ts";
 import { FakeApi } from "../testing/fake-api.ts";
@@ -259,15 +260,15 @@ describe("shutdown", () => {
   });
 });
 
-test("watch: enqueues what an informer's events are about", async () => {
+test("an informer's events become keys", async () => {
   const seen: string[] = [];
   const { controller, clock } = started(async (key) => void seen.push(key));
   const api = new FakeApi();
   const client = new KubeClient({ transport: api.transport, clock });
   const pods = defineResource({ group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true });
   const informer = new Informer({ client, resource: pods, clock });
-  controller.watch(informer);
-  controller.watch(informer, ({ object }) => [`node/${object.metadata.labels?.["node"] ?? "none"}`]);
+  informer.handle(({ object }) => controller.enqueue(keyOf(object)));
+  informer.handle(({ object }) => controller.enqueue(`node/${object.metadata.labels?.["node"] ?? "none"}`));
   const ending = new AbortController();
   const running = informer.run(ending.signal);
   api.put("/api/v1/namespaces/x/pods/p", { metadata: { labels: { node: "n1" } } });

@@ -6,11 +6,10 @@
 import { setImmediate } from "node:timers/promises";
 
 import { asError, untilAborted } from "../abort.ts";
-import type { Informer, InformerEvent } from "../cache/informer.ts";
 import { type Clock, deadline, type Deadline, realClock, sleep } from "../clock.ts";
 import { retryAfterOf } from "../errors.ts";
 import { LeadershipLostError } from "../leader.ts";
-import { keyOf, type KubeObject, type ObjectKey } from "../meta.ts";
+import type { ObjectKey } from "../meta.ts";
 import { controllerRateLimiter, type RateLimiter } from "./ratelimit.ts";
 import { type QueueObserver, Workqueue } from "./workqueue.ts";
 
@@ -79,16 +78,6 @@ export class Controller {
 
   enqueueAfter(key: ObjectKey, delayMs: number): void {
     this.#queue.addAfter(key, delayMs);
-  }
-
-  /** Enqueues the object itself, or whatever `keys` says the event is about. The returned function ends it. */
-  watch<T extends KubeObject>(
-    informer: Informer<T>,
-    keys: (event: InformerEvent<T>) => Iterable<ObjectKey> = ({ object }) => [keyOf(object)],
-  ): () => void {
-    return informer.handle((event) => {
-      for (const key of keys(event)) this.enqueue(key);
-    });
   }
 
   /** Works until the signal aborts, then drains, to the last reconcile. Rejects if `onError` or `observer` throws. */

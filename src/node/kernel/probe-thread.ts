@@ -16,8 +16,7 @@ export type ProbeOrder =
       readonly address: string;
       readonly timeoutMs: number;
     }
-  | { readonly kind: "forget"; readonly id: number }
-  | { readonly kind: "stop" };
+  | { readonly kind: "forget"; readonly id: number };
 
 export type ProbeReport =
   | { readonly id: number; readonly mac: string | undefined }
@@ -76,15 +75,11 @@ class ProbeThread {
     try {
       work();
     } catch (error) {
-      if (error instanceof StrandedError) this.forgetAll();
+      if (error instanceof StrandedError) for (const each of this.#inquiries.keys()) this.forget(each);
       this.forget(id);
       this.#report({ id, ...kernelFailure(error) });
       if (error instanceof StrandedError) process.exit(1); // ends this thread; the prober starts another
     }
-  }
-
-  forgetAll(): void {
-    for (const id of this.#inquiries.keys()) this.forget(id);
   }
 
   forget(id: number): void {
@@ -97,9 +92,7 @@ if (parentPort !== null) {
   const port = parentPort;
   const thread = new ProbeThread((report) => port.postMessage(report, []));
   port.on("message", (order: ProbeOrder) => {
-    if (order.kind === "ask") return thread.ask(order);
-    if (order.kind === "forget") return thread.forget(order.id);
-    thread.forgetAll();
-    port.close(); // nothing is left to do then, and the thread ends
+    if (order.kind === "ask") thread.ask(order);
+    else thread.forget(order.id);
   });
 }

@@ -3,7 +3,6 @@
 // its MAC; only that thread leaves the process's namespace. Not promised: that nobody has the address. A host that is
 // off, slow, without carrier or with our MAC (ipvlan on one parent) is not heard; a router that proxies ARP is heard
 // for every address. An interface that is down is brought up, and stays up; a missing one (ptp plugin) is an error.
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
 import { asError } from "../../kube/abort.ts";
@@ -42,7 +41,6 @@ export class Prober {
   readonly #running = new Map<number, Job>();
   #thread: Worker | undefined;
   #lastId = 0;
-  #isClosed = false;
 
   /** Rejects with a KernelError where no answer could be had; that says nothing about the address. */
   async probe(request: ProbeRequest): Promise<ProbeAnswer> {
@@ -50,7 +48,6 @@ export class Prober {
     const wrong = wrongWith(request);
     if (wrong !== undefined) throw new KernelError("bad-argument", `cannot probe. ${wrong}.`);
     signal?.throwIfAborted();
-    if (this.#isClosed) throw new KernelError("closed", "the prober is closed: the daemon is about to end.");
     const full = `${mostWaiting} probes wait already; ${request.address} is not probed. Try again, or probe for a shorter time.`;
     if (this.#waiting.size >= mostWaiting) throw new KernelError("busy", full);
     const { promise, resolve, reject } = Promise.withResolvers<ProbeAnswer>();
@@ -60,20 +57,6 @@ export class Prober {
     this.#waiting.add(job);
     this.#startSome();
     return promise.finally(() => signal?.removeEventListener("abort", onAbort));
-  }
-
-  /** Ends the thread, with every socket of it; whoever waits is told. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    const thread = this.#thread;
-    const jobs = [...this.#running.values(), ...this.#waiting];
-    this.#running.clear();
-    this.#waiting.clear();
-    for (const job of jobs) job.settle(new KernelError("closed", "the prober was closed: the daemon is about to end."));
-    if (thread === undefined) return;
-    thread.ref();
-    this.#order({ kind: "stop" });
-    await once(thread, "exit");
   }
 
   #startSome(): void {
