@@ -46,7 +46,7 @@ export function explainCommand(output: Output): Command {
     .option("--prefer <address>", "ask for this address, or any")
     .addOption(
       new Option("--strategy <name>", "how a free one is chosen")
-        .choices(["lowest", "next", "random", "spread", "sticky"])
+        .choices(["lowest", "random", "spread", "sticky"])
         .default("lowest"),
     )
     .option("--l3", "the first and the last address of the network are usable (enable_l3)", false)

@@ -254,7 +254,6 @@ class Process {
   #strategy(): Strategy {
     return this.#sim.pick<Strategy>([
       { kind: "lowest" },
-      { kind: "next" },
       { kind: "random" },
       { kind: "spread", stripes: 4, first: 1, step: 3 },
       { kind: "sticky" },

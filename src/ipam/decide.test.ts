@@ -255,30 +255,6 @@ describe("cooling down", () => {
 });
 
 describe("strategies", () => {
-  const all = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6"];
-
-  it("next goes on above the last one taken and wraps round", () => {
-    const story = new Story("10.0.0.0/29", { cooldownMs: 0 });
-    const next: Strategy = { kind: "next" };
-    expect(["a", "b", "c"].map((name) => story.take(name, undefined, next))).toEqual(all.slice(0, 3));
-    story.free("a");
-    story.free("b");
-    expect(["d", "e", "f", "g"].map((name) => story.take(name, undefined, next))).toEqual([
-      ...all.slice(3),
-      "10.0.0.1",
-    ]);
-  });
-
-  it("next is not led back by a renewal, nor by what a ledger says", () => {
-    const story = new Story("10.0.0.0/29", { cooldownMs: 0 });
-    const next: Strategy = { kind: "next" };
-    for (const name of ["a", "b", "c"]) story.take(name, undefined, next);
-    story.free("b");
-    story.take("a", undefined, next);
-    story.pool.learn(ip("10.0.0.1"), pod("a"));
-    expect(story.ask("d", undefined, next)).toBe("10.0.0.4");
-  });
-
   it("sticky gives a name the same address again, and the next free one where another has it", () => {
     const story = new Story("10.0.0.0/24", { cooldownMs: 0 });
     const sticky: Strategy = { kind: "sticky" };
@@ -331,7 +307,6 @@ describe("strategies", () => {
 
   it.each<Strategy>([
     { kind: "lowest" },
-    { kind: "next" },
     { kind: "random" },
     { kind: "spread", stripes: 2, first: 1, step: 1 },
     { kind: "spread", stripes: 8, first: -3, step: -5 },

@@ -48,7 +48,6 @@ export class Pool {
   readonly #cooling = new CoolingQueue();
   /** Taken, says a hint; it does not say by whom. */
   #supposed = new IntervalSet();
-  #lastTaken: Address | undefined;
   #withheldCount: bigint | undefined;
 
   constructor(definition: PoolDefinition, now: () => number) {
@@ -60,11 +59,6 @@ export class Pool {
     this.reservations = reservationsOf(definition);
     this.#reserved = IntervalSet.of(this.reservations.map(({ interval }) => interval));
     this.#taken = this.#occupancy();
-  }
-
-  /** The address that was taken last, renewals and what was learnt left out: where next-free goes on. */
-  get lastTaken(): Address | undefined {
-    return this.#lastTaken;
   }
 
   stateOf(address: Address): AddressState {
@@ -138,23 +132,19 @@ export class Pool {
    * outside address. The same owner again is a renewal (a new container id). Throws where another has it.
    */
   take(address: Address, owner: Owner): void {
-    const held = this.#held.size;
     const conflict = this.#held.put(address, owner);
     if (conflict !== undefined) throw contradiction(address, owner, conflict);
     if (this.#cooling.count > 0) this.#cooling.delete(this.#keyOf(address));
     this.#taken.add(address);
     if (this.#supposed.count > 0) this.#supposed.delete({ first: address, last: address });
-    if (this.#held.size > held) this.#lastTaken = address;
   }
 
   /** Records what a ledger says of an address, against the pool: it was another's, or that owner had another. */
   learn(address: Address, owner: Owner): void {
-    const lastTaken = this.#lastTaken;
     this.forget(address);
     const before = this.#held.addressOf(owner);
     if (before !== undefined) this.forget(before);
     this.take(address, owner);
-    this.#lastTaken = lastTaken;
   }
 
   /** Takes back a record that proved wrong: the address is free again at once, without a cooldown. */

@@ -29,8 +29,6 @@ export interface Spread {
 export type Strategy =
   /** The lowest: whereabouts' order. */
   | { readonly kind: "lowest" }
-  /** The next above the one taken last, wrapping round: an address comes back as late as possible. */
-  | { readonly kind: "next" }
   /** Any; even when much is free, two writers rarely meet. */
   | { readonly kind: "random" }
   /** Each of many writers in a stripe of its own: few conflicts, addresses still low. */

@@ -22,8 +22,6 @@ export function firstOffer({ pool, strategy, owner, random }: Offering): Address
   switch (strategy.kind) {
     case "lowest":
       return pool.nextFree(usable.first);
-    case "next":
-      return pool.nextFree(after(pool.lastTaken, usable)) ?? pool.nextFree(usable.first);
     case "sticky":
       return pool.nextFree(stickyStart(usable, owner)) ?? pool.nextFree(usable.first);
     case "random":
@@ -38,8 +36,6 @@ export function offerAfter(first: Address, { pool, strategy, owner, random }: Of
   switch (strategy.kind) {
     case "lowest":
       return without(first, upwards(pool, first));
-    case "next":
-      return without(first, roundFrom(pool, first));
     case "sticky":
       return without(first, roundFrom(pool, stickyStart(pool.usable, owner)));
     case "random":
@@ -159,13 +155,6 @@ function* without(first: Address, sequence: Iterable<Address>): IterableIterator
 
 function stickyStart(usable: Interval, owner: Owner): Address {
   return drawFrom(usable, randomFrom(stableName(owner)));
-}
-
-function after(address: Address | undefined, usable: Interval): Address {
-  const above = address === undefined ? undefined : next(address);
-  return above === undefined || compare(above, usable.last) > 0 || compare(above, usable.first) < 0
-    ? usable.first
-    : above;
 }
 
 /** Random numbers that depend on the text alone: the same name draws the same address. */
