@@ -4,10 +4,10 @@
 import { ipamClaimKind } from "../api/claims/ipam-claim.ts";
 import { definitionOf } from "../api/definition.ts";
 import { holdfastGroup } from "../api/kind.ts";
-import { isApiError } from "../kube/errors.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { anew } from "../kube/unless.ts";
 
 export const crdRevisionAnnotation = `${holdfastGroup}/crd-revision`;
 /** Rises with every change of what src/api/claims/ipam-claim.ts says: v0.5.1 of the standard's definition is 1. */
@@ -70,20 +70,15 @@ export async function installClaimDefinition({
   readonly signal: AbortSignal;
 }): Promise<DefinitionStep> {
   const ours = claimDefinition();
-  for (let round = 1; ; round++) {
+  // Another installer was faster, or the answer was lost: the present definition decides.
+  return anew(maxRounds, ["already-exists", "conflict", "not-found", "outcome-unknown"], async () => {
     const there = await client.lookUp(definitions, { name: ours.metadata.name ?? "" }, { signal });
     const step = definitionStep(there, ours);
     if (step.kind === "keep" || dryRun) return step;
-    try {
-      if (there === undefined) await client.create(definitions, ours, { signal });
-      else await client.update(definitions, replacing(there, ours), { signal });
-      return step;
-    } catch (error) {
-      // Another installer was faster, or the answer was lost: the present definition decides.
-      const isOvertaken = isApiError(error, "already-exists", "conflict", "not-found", "outcome-unknown");
-      if (!isOvertaken || signal.aborted || round === maxRounds) throw error;
-    }
-  }
+    if (there === undefined) await client.create(definitions, ours, { signal });
+    else await client.update(definitions, replacing(there, ours), { signal });
+    return step;
+  });
 }
 
 /** At the version that was judged, with all that others have written on it. */

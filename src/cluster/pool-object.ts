@@ -9,10 +9,9 @@ import { isAdopted, markedDomain } from "../api/pools/pool-domain.ts";
 import { assertPoolIs, identityAnnotations } from "../api/pools/pool-identity.ts";
 import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../api/pools/pool-name.ts";
 import { type Domain, LedgerError } from "../ipam/ledger.ts";
-import { isApiError } from "../kube/errors.ts";
 import { type JsonPatchOperation, pointer } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { unless } from "../kube/unless.ts";
+import { anew, unless } from "../kube/unless.ts";
 import type { Cidr } from "../net/prefix.ts";
 import { ipPools } from "./resources.ts";
 
@@ -47,19 +46,15 @@ const triesMax = 3;
 export async function ensurePool(client: KubeClient, options: EnsurePoolOptions): Promise<PoolObject> {
   const { namespace, identity, naming = "whereabouts", signal } = options;
   const wanted = poolName(identity, naming);
-  for (let tries = 1; ; tries++) {
+  return anew(triesMax, ["already-exists"], async (isFirst) => {
+    // Another was faster: it is read, and asked whether it is the one that was meant.
+    const rival = isFirst ? undefined : await readPool(client, { namespace, name: wanted, signal });
+    if (rival !== undefined) assertPoolIs(rival, identity);
     const [first, ...others] = await findPools(client, options);
     if (first !== undefined) return poolObject(first, others);
-    try {
-      const made = await client.create(ipPools, newPool(wanted, options), { signal });
-      return poolObject(parseObject(ipPoolKind, made), []);
-    } catch (error) {
-      if (!isApiError(error, "already-exists") || tries === triesMax) throw error;
-    }
-    // Another was faster: it is read, and asked whether it is the one that was meant.
-    const object = await readPool(client, { namespace, name: wanted, signal });
-    if (object !== undefined) assertPoolIs(object, identity);
-  }
+    const made = await client.create(ipPools, newPool(wanted, options), { signal });
+    return poolObject(parseObject(ipPoolKind, made), []);
+  });
 }
 
 export interface SettledPool extends PoolObject {

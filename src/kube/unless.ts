@@ -1,4 +1,4 @@
-// A call that may be refused because somebody was faster: that is an answer, not a failure.
+// Calls that may be refused because somebody was faster: that is an answer, or a reason to begin anew.
 import { type ApiError, isApiError } from "./errors.ts";
 
 export type Signal = AbortSignal | undefined;
@@ -10,5 +10,23 @@ export async function unless<T>(codes: readonly ApiError["code"][], call: Promis
   } catch (error) {
     if (isApiError(error, ...codes)) return undefined;
     throw error;
+  }
+}
+
+/**
+ * A guarded change: where it is refused for one of these reasons, it begins anew with what is there then. Refused so
+ * often in a row is no accident: the refusal is thrown.
+ */
+export async function anew<T>(
+  mostTries: number,
+  codes: readonly ApiError["code"][],
+  work: (isFirst: boolean) => Promise<T>,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work(tries === 1);
+    } catch (error) {
+      if (!isApiError(error, ...codes) || tries === mostTries) throw error;
+    }
   }
 }

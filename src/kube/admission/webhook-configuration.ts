@@ -1,9 +1,9 @@
 // Tells the API server which authority a webhook's certificate is signed by.
-import { isApiError } from "../errors.ts";
 import type { KubeObject } from "../meta.ts";
 import { type JsonPatchOperation, pointer } from "../patch.ts";
 import { defineResource } from "../resource.ts";
 import type { CallOptions, KubeClient } from "../rest.ts";
+import { anew } from "../unless.ts";
 
 interface WebhookConfiguration extends KubeObject {
   webhooks?: { name?: string; clientConfig: { caBundle?: string } }[];
@@ -28,7 +28,7 @@ export async function trustAuthority(
 ): Promise<void> {
   const resource = webhookConfigurations[kind];
   const value = Buffer.from(bundle).toString("base64");
-  for (let round = 1; ; round++) {
+  await anew(maxRounds, ["conflict"], async () => {
     const { webhooks = [], metadata } = await client.get(resource, { name }, options);
     const operations = webhooks.flatMap(({ clientConfig }, i): JsonPatchOperation[] =>
       clientConfig.caBundle === value
@@ -37,11 +37,6 @@ export async function trustAuthority(
     );
     if (operations.length === 0) return;
     const guard = { op: "replace", path: "/metadata/resourceVersion", value: metadata.resourceVersion } as const;
-    try {
-      await client.patch(resource, { name }, { type: "json", operations: [guard, ...operations] }, options);
-      return;
-    } catch (error) {
-      if (!isApiError(error, "conflict") || round === maxRounds) throw error;
-    }
-  }
+    await client.patch(resource, { name }, { type: "json", operations: [guard, ...operations] }, options);
+  });
 }

@@ -6,9 +6,8 @@ import { aliasAnnotation, coolingOf, ownerLabelName } from "../../api/holds/hold
 import { reservationKind } from "../../api/holds/reservation.ts";
 import { type Hold, LedgerError, type TakeRequest } from "../../ipam/ledger.ts";
 import { type Owner, ownerKey, succeeds } from "../../ipam/owner.ts";
-import { isApiError } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import type { Signal } from "../../kube/unless.ts";
+import { anew, type Signal } from "../../kube/unless.ts";
 import { removeObject } from "../reservation/guarded-delete.ts";
 import type { HeldObject } from "../reservation/list-holds.ts";
 import { isAlias, readObject, readRecord, type Records, rewritten, withFinalizer } from "../reservation/records.ts";
@@ -89,25 +88,14 @@ export async function claimAlias(client: KubeClient, records: Records, hold: Hol
   const name = records.formerNameOf(hold.address);
   if (name === undefined) return undefined;
   const made = aliasObject(records, hold, name);
-  for (let tries = 1; ; tries++) {
-    try {
-      await client.create(records.resource, made, { signal });
-      return undefined;
-    } catch (error) {
-      if (!isApiError(error, "already-exists") || tries === triesMax) throw error;
-    }
-    const found = await readObject(client, records, name, signal);
-    if (found === undefined) continue;
+  return anew(triesMax, ["already-exists", "conflict", "not-found"], async (isFirst) => {
+    const found = isFirst ? undefined : await readObject(client, records, name, signal);
+    if (found === undefined) return void (await client.create(records.resource, made, { signal }));
     if (!isAlias(found)) return recordedOwner(records, hold, found);
     if (!isAliasOf(found, records.nameOf(hold.address))) return foreignAlias(hold, found);
-    if (sameSpec(found, made)) return undefined;
-    try {
-      await client.update(records.resource, rewritten(found, made), { signal });
-      return undefined;
-    } catch (error) {
-      if (!isApiError(error, "conflict", "not-found") || tries === triesMax) throw error;
-    }
-  }
+    if (!sameSpec(found, made)) await client.update(records.resource, rewritten(found, made), { signal });
+    return undefined;
+  });
 }
 
 async function dropAlias(client: KubeClient, records: Records, hold: Hold, signal: Signal): Promise<void> {

@@ -12,11 +12,10 @@ import { entryPatch, readPool } from "../../cluster/pool-object.ts";
 import { ipPools } from "../../cluster/resources.ts";
 import { describeDomain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
-import { isApiError } from "../../kube/errors.ts";
 import { type ObjectName, parseKey } from "../../kube/meta.ts";
 import type { JsonPatchOperation } from "../../kube/patch.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import type { Signal } from "../../kube/unless.ts";
+import { anew, type Signal, unless } from "../../kube/unless.ts";
 export interface EntryPlace extends Pick<Hold, "domain" | "address"> {
   readonly client: KubeClient;
   readonly pool: ObjectName & { readonly namespace: string };
@@ -28,6 +27,7 @@ export interface EntryPlace extends Pick<Hold, "domain" | "address"> {
 
 /** A failed test is followed by a read and another try; so many losses in a row mean a rival at work. */
 const triesMax = 5;
+const overtaken = ["invalid", "conflict", "outcome-unknown"] as const;
 
 /** Where the entry goes. Refuses what whereabouts could not read; nothing was written yet. */
 export async function entryPlace(
@@ -52,37 +52,27 @@ export async function entryPlace(
 /** Undefined: the entry is this owner's now. Else whose it is. */
 export async function claimEntry(place: EntryPlace, owner: Owner, signal: Signal): Promise<Hold | undefined> {
   const wanted = writeAllocations(place.range, [{ address: place.address, owner }])[place.key]!;
-  let present: PoolAllocation | undefined;
-  for (let tries = 1; ; tries++) {
+  return anew(triesMax, overtaken, async (isFirst) => {
+    const present = isFirst ? undefined : (await read(place, signal)).spec.allocations[place.key];
     if (present !== undefined && !isSame(present, wanted)) return holdOfEntry(place, present, signal);
-    if (present !== undefined && present.id === wanted.id) return undefined;
-    try {
+    if (present === undefined || present.id !== wanted.id)
       await patch(place, entryPatch(place.key, present, { ...present, ...wanted }), signal);
-      return undefined;
-    } catch (error) {
-      if (!isApiError(error, "invalid", "conflict", "outcome-unknown") || tries === triesMax) throw error;
-    }
-    present = (await read(place, signal)).spec.allocations[place.key];
-  }
+    return undefined;
+  });
 }
 
 /** Removes the owner's entry; another owner's, or one of a later container, stays. False: there is such a one. */
 export async function dropEntry(place: EntryPlace, owner: Owner, signal: Signal): Promise<boolean> {
   const mine = writeAllocations(place.range, [{ address: place.address, owner }])[place.key]!;
-  for (let tries = 1; ; tries++) {
+  return anew(triesMax, overtaken, async () => {
     const present = (await read(place, signal)).spec.allocations[place.key];
     if (present === undefined) return true;
     // Of the same pod, for a container that came after the one whose address is given back.
     const isLater = mine.id !== "" && present.id !== "" && present.id !== mine.id;
     if (!isSame(present, mine) || isLater) return false;
-    try {
-      await patch(place, entryPatch(place.key, present), signal);
-      return true;
-    } catch (error) {
-      if (isApiError(error, "not-found")) return true;
-      if (!isApiError(error, "invalid", "conflict", "outcome-unknown") || tries === triesMax) throw error;
-    }
-  }
+    await unless(["not-found"], patch(place, entryPatch(place.key, present), signal));
+    return true;
+  });
 }
 
 async function patch(place: EntryPlace, operations: JsonPatchOperation[], signal: Signal) {

@@ -1,7 +1,7 @@
 // The pause that our daemons heed: `paused` in the ConfigMap holdfast-state. Only the migration that set it ends it.
 import { type ClusterAccess, fetchState, readState, saveState, stateName } from "../../cluster/state.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { isApiError } from "../../kube/errors.ts";
+import { anew } from "../../kube/unless.ts";
 import { TransferError } from "../error.ts";
 
 export interface FenceOptions extends ClusterAccess {
@@ -35,16 +35,11 @@ export function unpause(options: PauseOptions): Promise<void> {
 
 async function set(options: PauseOptions, change: (paused: string) => string): Promise<void> {
   const { client, systemNamespace: namespace, signal } = options;
-  for (let tries = 1; ; tries++) {
+  await anew(triesMax, ["conflict", "already-exists"], async () => {
     const there = await fetchState(client, { namespace, signal });
     const paused = change(readState(there).paused);
     if (paused === (there?.data?.["paused"] ?? "")) return;
-    try {
-      // Nothing else is said: what is in force, and where pools are, the leader finds out.
-      await saveState(client, { namespace, signal }, there, { paused });
-      return;
-    } catch (error) {
-      if (!isApiError(error, "conflict", "already-exists") || tries === triesMax) throw error;
-    }
-  }
+    // Nothing else is said: what is in force, and where pools are, the leader finds out.
+    await saveState(client, { namespace, signal }, there, { paused });
+  });
 }
