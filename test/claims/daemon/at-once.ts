@@ -10,7 +10,7 @@ import { parseAddress } from "../../../src/net/address.ts";
 import type { DaemonFixture } from "../../node/daemon-fixture.ts";
 import { CheckerRecord } from "../checker-record.ts";
 import { Checker } from "../checker.ts";
-import { persistent } from "./fixture.ts";
+import { addressesOf, persistent } from "./fixture.ts";
 import type { Launcher } from "./objects.ts";
 import type { GetClaimFixture } from "./suite.ts";
 
@@ -33,23 +33,23 @@ const isJoin = ({ method, path }: ApiRequest) => method === "PUT" && path.includ
 const isStatus = ({ method, path }: ApiRequest) => method === "PATCH" && path.includes("/status");
 
 export function atOnceStories(fixture: GetClaimFixture): void {
-  const scene = async (prefix: string) => {
+  const scene = async (prefix: string, isDual = false) => {
     const net = fixture().fresh(prefix);
     const machine = await fixture().machine(net);
     await fixture().claim(machine, "blue", net);
     const range = { range: "10.59.0.0/24" };
-    // As where one of the daemons has an older picture of the range.
-    const lower = persistent(net, { ...range, range_end: "10.59.0.127" });
-    const upper = persistent(net, { ...range, range_start: "10.59.0.128" });
-    const pods = [await fixture().launcher(machine, "node1"), await fixture().launcher(machine, "node2")] as const;
-    return {
-      net,
-      machine,
-      claim: `${net}.blue`,
-      config: persistent(net, range),
-      configs: [lower, upper] as const,
-      pods,
+    // As where one of the daemons has an older picture of the range. With two families each has the lower of one.
+    const half = (four: object, six: object) => {
+      const ipRanges = [
+        { ...range, ...four },
+        { range: "fd00:59::/120", ...six },
+      ] as const;
+      return persistent(net, isDual ? { ipRanges } : ipRanges[0]);
     };
+    const lower = half({ range_end: "10.59.0.127" }, { range_start: "fd00:59::80" });
+    const upper = half({ range_start: "10.59.0.128" }, { range_end: "fd00:59::7f" });
+    const pods = [await fixture().launcher(machine, "node1"), await fixture().launcher(machine, "node2")] as const;
+    return { net, machine, claim: `${net}.blue`, config: half({}, {}), configs: [lower, upper] as const, pods };
   };
   const ask = async (pod: Launcher, config: object, daemon: DaemonFixture) => {
     const told = await fixture().ask("ADD", pod, config, "blue", daemon);
@@ -82,7 +82,9 @@ export function atOnceStories(fixture: GetClaimFixture): void {
   };
 
   // Where both stand still, then go on at once: each move of a first ADD, after both have taken.
-  it.each<[string, (request: ApiRequest) => boolean, boolean]>([
+  it.each<[string, (request: ApiRequest) => boolean, boolean, boolean?]>([
+    ["looks for others, in two families", isLook, false, true],
+    ["gives back, in two families", isReturn, false, true],
     ["looks for others", isLook, false],
     ["looks for others, and the leader shows the first", isLook, true],
     ["joins", isJoin, false],
@@ -90,8 +92,8 @@ export function atOnceStories(fixture: GetClaimFixture): void {
     ["writes the status", isStatus, false],
     ["gives back", isReturn, false],
     ["gives back, and the leader shows the first", isReturn, true],
-  ])("each has taken an address before either %s: one stays at every moment", async (_, isMove, isShown) => {
-    const { net, claim, config, configs, pods } = await scene("moves");
+  ])("each has taken an address before either %s: one stays at every moment", async (_, isMove, isShown, isDual) => {
+    const { net, claim, config, configs, pods } = await scene("moves", isDual);
     const record = await CheckerRecord.start(fixture().admin);
     const [taking, taken, moved] = [meeting(), meeting(), meeting()];
     let showing: Promise<string | undefined> | undefined;
@@ -143,6 +145,36 @@ export function atOnceStories(fixture: GetClaimFixture): void {
     expect(json).toMatchObject({ code: 101, msg: expect.stringContaining(mac) as string });
     expect((await fixture().read(claim)).status?.ips).toEqual([shown]);
     expect(await fixture().lines(net)).toContain(`${shown!.split("/")[0]} claim:${claim} ${pod.name}@node1`);
+  });
+
+  it("a later sandbox of the pod waits until an earlier one's ADD has given back: it is answered with what is held", async () => {
+    const { net, machine, config } = await scene("sandboxes");
+    const mac = "02:11:22:33:44:78";
+    const pod = await fixture().launcher(machine, "node1", { more: { blue: { mac } } });
+    const owner = { kind: "claim", uid: "rival", namespace: "default", name: "rival.blue" } as const;
+    const rival = { domain: `network:${net}`, address: parseAddress("10.59.0.250"), owner };
+    const [returning, going] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isRivalThere = false;
+    const daemon = await fixture().through("node1", async (request) => {
+      if (isReturn(request)) {
+        returning.resolve();
+        await going.promise;
+      }
+      if (!isTake(request) || isRivalThere) return;
+      isRivalThere = true;
+      await ledger().take({ ...rival, note: { mac } });
+    });
+    const first = fixture().ask("ADD", pod, config, "blue", daemon);
+    await returning.promise;
+    await ledger().release({ ...rival, owner: ownerKey(owner), cooldownMs: 0 });
+    const second = fixture().ask("ADD", { ...pod, sandbox: `${pod.name}-1` }, config, "blue", daemon);
+    // Time enough for an answer that does not wait.
+    await Promise.race([second, new Promise((resolve) => setTimeout(resolve, 1000))]);
+    going.resolve();
+    expect((await first).json).toMatchObject({ code: 101 });
+    const [address = ""] = addressesOf(await second);
+    const held = (await fixture().held(net)).map((each) => `${each.address}/24`);
+    expect(held).toEqual([address]);
   });
 
   // Found again by its name, it is another by then: what the ADD took for the first is passed on, or free.

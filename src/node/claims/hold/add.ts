@@ -28,6 +28,11 @@ export async function addByClaim(addition: Addition, use: ClaimUse): Promise<Cni
   const { parts } = addition;
   const obstacle = parts.claims.obstacle();
   if (obstacle !== "") throw later(obstacle);
+  return parts.claims.turns.run(use.owner.uid, addition.signal, () => settle(addition, use));
+}
+
+async function settle(addition: Addition, use: ClaimUse): Promise<CniResult> {
+  const { parts } = addition;
   const settled: Settled[] = [];
   try {
     assertInRange(addition, use);

@@ -1,7 +1,7 @@
 // Which address is the claim's where pods that come at once have each taken one. Promised: never do two give way to
 // each other, and no status shows what goes back. A hold goes back only at the version that its own ADD wrote, and who
-// relies on another's hold writes on it first: a pod that joins it, a leader that shows it. Nobody is answered with an
-// address that the status lacks.
+// relies on another's hold writes on it first: a pod that joins it, a leader that shows it. A later sandbox of the same
+// pod is on the list already, and waits for its turn. Nobody is answered with an address that the status lacks.
 import { allocationReasons } from "../../../api/claims/claim-marks.ts";
 import { allocatedWords } from "../../../api/claims/claim-status.ts";
 import type { RecordedHold } from "../../../cluster/recorded-hold.ts";
