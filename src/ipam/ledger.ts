@@ -43,6 +43,8 @@ export interface HoldNote {
   readonly identity?: string;
   /** The MAC that a claim's guest asked for: while it is here, nobody else of the network gets an address with it. */
   readonly mac?: string;
+  /** "true": the leader shows it in its claim's status. The ADD that took it names an older version: it stays. */
+  readonly shown?: string;
   /** `SECONDS TIME`: so long after TIME its daemon vouches for a sandbox whose pod the API server has forgotten. */
   readonly vouched?: string;
   /** Why this address, and why not those before it: what `holdfast explain` prints. */

@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import type { Trusted } from "../cluster/trusted-namespaces.ts";
 import type { AttachmentInvocation } from "../cni/invocation.ts";
 import type { IsolationRule } from "../cni/selection.ts";
+import type { Turns } from "../ipam/turns.ts";
 import type { Recent } from "../kube/cache/recent.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
@@ -107,6 +108,8 @@ export interface DaemonContext extends Pick<DaemonOptions, "clock" | "cooldownMs
     readonly holds: ClaimHolds;
     readonly usersIn: ReturnType<typeof userReader>;
     readonly statuses: StatusWriter;
+    /** By the claim's UID: what one ADD gives back, another on this node may rely on without a write. */
+    readonly turns: Turns;
     /** Empty, or in a sentence why no claim holds anything. */
     readonly obstacle: () => string;
   };

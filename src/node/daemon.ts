@@ -9,6 +9,7 @@ import { configMaps, pods } from "../cluster/resources.ts";
 import { stateName } from "../cluster/state.ts";
 import { trustedNamespaces } from "../cluster/trusted-namespaces.ts";
 import { defaultSpool } from "../cni/protocol/limits.ts";
+import { Turns } from "../ipam/turns.ts";
 import { untilAborted } from "../kube/abort.ts";
 import { Informer } from "../kube/cache/informer.ts";
 import { Recent } from "../kube/cache/recent.ts";
@@ -200,6 +201,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     holds: new ClaimHolds({ ...common, ledgers, poolResolver, paused: () => state.paused, isGone }),
     usersIn: userReader(client),
     statuses: new StatusWriter(common),
+    turns: new Turns(),
     obstacle: () => state.claimObstacle,
   };
   const spool = new Spool({

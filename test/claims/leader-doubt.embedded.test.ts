@@ -8,6 +8,7 @@ import * as kinds from "../../src/cluster/resources.ts";
 import type { ApiRequest, Transport } from "../../src/kube/transport/transport.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
+import { drainingStories } from "./draining.ts";
 import { type Leader, shop, Fixture, system } from "./leader-fixture.ts";
 
 let fixture: Fixture;
@@ -227,23 +228,6 @@ describe("addresses that a claim shows and nothing holds", () => {
     expect(await fixture.books()).toEqual([`${first} vm1.blue 1`]);
   });
 
-  it("are one of each range: a status with all of them drains no pool", async () => {
-    const all = Array.from({ length: 254 }, (_, index) => `10.9.0.${index + 1}/24`);
-    await stake("greedy", all.slice(20));
-    fixture.lead();
-    await fixture.booksAre("10.9.0.21 greedy 0");
-    await fixture.claimIs("greedy", "put right", ({ status }) => status?.ips.join() === "10.9.0.21/24");
-  });
-
-  it("stay free where the network does not let pods choose: whoever may make claims may write their status", async () => {
-    fixture.lead();
-    for (let index = 1; index <= 20; index++) await fixture.stake(`squat${index}`, "blue", [`10.9.0.${index}/24`]);
-    for (let index = 1; index <= 20; index++) {
-      await fixture.claimIs(`squat${index}`, "refused", isRefused(marks.allocationReasons.outOfRange));
-    }
-    expect(await fixture.books()).toEqual([]);
-  });
-
   it.each([
     ["the gateway's", "10.9.0.1/24"],
     ["an excluded one", "10.9.0.65/24"],
@@ -283,6 +267,10 @@ describe("addresses that a claim shows and nothing holds", () => {
     await stake("again", ["10.9.0.77/24"]);
     await fixture.booksAre("10.9.0.77 again 0");
   });
+});
+
+describe("addresses that a claim made by hand shows", () => {
+  drainingStories(() => fixture);
 });
 
 const isRefused =

@@ -1,10 +1,11 @@
-// The leader of claims on the real API server, with the real garbage collection: the three ways of deleting a VM, and a
-// VM that is made anew under its name while nobody leads.
+// The leader of claims on the real API server, with the real garbage collection: the three ways of deleting a VM, a VM
+// that is made anew under its name while nobody leads, and claims whose status asks for more than they may have.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/claims/claim-marks.ts";
 import type * as kinds from "../../src/cluster/resources.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
+import { drainingStories } from "./draining.ts";
 import { shop, Fixture } from "./leader-fixture.ts";
 import { realServer } from "./real-server.ts";
 
@@ -62,6 +63,8 @@ describe("claims on the real API server", { timeout: limitMs }, () => {
     await fixture.booksAre();
     await leader.stop();
   });
+
+  drainingStories(() => fixture);
 
   it("deleted and made anew while nobody leads: the old claim is finished first", async () => {
     const first = fixture.lead();

@@ -1,7 +1,4 @@
 // etcd is restored from an older copy beneath the real kube-apiserver, while daemons and pods run on.
-import { cpSync, rmSync } from "node:fs";
-import { join } from "node:path";
-
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { configMaps, pods } from "../../src/cluster/resources.ts";
@@ -9,6 +6,7 @@ import { stateName } from "../../src/cluster/state.ts";
 import { connect } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import type { Cluster } from "../lab/cluster.ts";
+import { etcdCopy } from "../lab/etcd-copy.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { tellState } from "../ledger/told-state.ts";
 import type { DaemonFixture } from "./daemon-fixture.ts";
@@ -29,7 +27,6 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 const config = network("etcd", { range: "10.40.0.0/24", network_name: "etcd" });
-const at = (name: string) => join(lab.folder, name);
 
 const version = async () => Number((await fixture.admin.list(configMaps)).metadata.resourceVersion);
 
@@ -37,17 +34,6 @@ async function pod(name: string, node: string) {
   const spec = { nodeName: node, containers: [{ name: "c", image: "none" }] };
   const { metadata } = await fixture.admin.create(pods, { metadata: { namespace: "default", name }, spec });
   return { container: `c-${name}`, args: podArgs("default", name, metadata.uid) };
-}
-
-/** As an administrator does it: nothing runs on etcd while its data is copied or replaced. */
-async function stopped(work: () => void): Promise<void> {
-  await lab.controllerManager.kill();
-  await lab.apiserver.kill();
-  await lab.etcd.kill();
-  work();
-  await lab.etcd.start();
-  await lab.apiserver.start();
-  await lab.controllerManager.start();
 }
 
 /** As a runtime: until it is answered with something else than "later". */
@@ -73,7 +59,8 @@ it("no address of a running pod is given again", { timeout: 300_000 }, async () 
   ];
   await given(a, { ...(await pod("warm", "node1")), config });
   await given(b, { ...(await pod("cold", "node2")), config });
-  await stopped(() => cpSync(at("etcd"), at("etcd-copy"), { recursive: true }));
+  const copy = etcdCopy(lab);
+  await copy.take();
   const p = await pod("p", "node1");
   const { addresses: mine } = await patiently(a, { ...p, config });
   await patiently(b, { ...(await pod("newer", "node2")), config });
@@ -83,10 +70,7 @@ it("no address of a running pod is given again", { timeout: 300_000 }, async () 
     await fixture.admin.patch(configMaps, { namespace: "kube-system", name: stateName }, { type: "merge", body });
   }
   const seen = await version();
-  await stopped(() => {
-    rmSync(at("etcd"), { recursive: true });
-    cpSync(at("etcd-copy"), at("etcd"), { recursive: true });
-  });
+  await copy.restore();
   const q = await pod("q", "node2");
   const { addresses, laters } = await patiently(b, { ...q, config });
   expect(laters.join(" ")).toContain("restored from an older copy");

@@ -259,18 +259,21 @@ export function checkStories(fixture: () => Fixture): void {
     expect(codes(await find())).toContain("overlapping-ranges");
   });
 
-  it("an empty pool of a range that no definition has any more overlaps nobody, and may be deleted", async () => {
+  const unsafe = /A delete alone is unsafe: .* docs\/objects\.md, Removing a pool, has the order\.$/;
+
+  it("an empty pool of a range that no definition has any more overlaps nobody; it is to be left, or removed in order", async () => {
     await network();
     await fixture().whereaboutsPool("10.0.0.0-25", "10.0.0.0/25");
     const found = await find();
     expect(codes(found)).toEqual(["pool-without-network"]);
-    expect(found[0]?.remedy).toBe("Nothing of it is held: delete it, unless such a network of a node uses it.");
+    expect(found[0]?.remedy).toMatch(/^Nothing of it is held, and it harms nobody: leave it, or remove it by day\. /);
+    expect(found[0]?.remedy).toMatch(unsafe);
     await fixture().hold("10.0.0.9", { uid: "gone" }, { pool: `${system}/10.0.0.0-25` });
     const held = await find();
     expect(codes(held)).toContain("overlapping-ranges");
-    expect(held.find(({ code }) => code === "pool-without-network")?.remedy).toBe(
-      "Delete it once nothing of it is held.",
-    );
+    const remedy = held.find(({ code }) => code === "pool-without-network")?.remedy;
+    expect(remedy).toMatch(/^Something of it is held: leave it\. /);
+    expect(remedy).toMatch(unsafe);
   });
 
   it("an address that one pod uses and another holds", async () => {
@@ -345,6 +348,11 @@ export function checkStories(fixture: () => Fixture): void {
     await mark(`pool:${system}/${name}`);
     const refused = { severity: "error", objects: [pool, "NetworkAttachmentDefinition shop/blue"] };
     expect(await mixed()).toMatchObject({ ...refused, message: expect.stringContaining("refused") });
+    const remedy = (await mixed())?.remedy;
+    expect(remedy).toMatch(
+      /^Set it to false in all of them, or give those that say true a network_name of their own: /,
+    );
+    expect(remedy).toMatch(unsafe);
   });
 
   it("a pod whose network goes along with the pool's domain holds its address there", async () => {

@@ -23,6 +23,7 @@ export const identityLabelName = `${holdfastGroup}/identity`;
 const usersAnnotation = `${holdfastGroup}/users`;
 /** The pod whose sandbox uses the address too: its hold was lost, and this one given (src/node/holds/reassert.ts). */
 export const usedByAnnotation = `${holdfastGroup}/also-used-by`;
+const shownAnnotation = `${holdfastGroup}/shown`;
 const vouchedAnnotation = `${holdfastGroup}/vouched`;
 const whyAnnotation = `${holdfastGroup}/why`;
 /** On reservations and pools: the network_name, for names that can mean several things. */
@@ -84,6 +85,7 @@ export function marksOf(owner: Owner, hold: Pick<Hold, "note" | "users"> = {}, n
       ...(note.keeper !== undefined && { [keeperAnnotation]: note.keeper }),
       ...(note.identity !== undefined && { [identityAnnotation]: note.identity }),
       ...(users.length > 0 && { [usersAnnotation]: JSON.stringify(users) }),
+      ...(note.shown !== undefined && { [shownAnnotation]: note.shown }),
       ...(note.vouched !== undefined && { [vouchedAnnotation]: note.vouched }),
       ...(note.why !== undefined && { [whyAnnotation]: shortened(note.why) }),
     },
@@ -100,6 +102,7 @@ const ownership: ReadonlySet<string> = new Set([
   macLabelName,
   usersAnnotation,
   usedByAnnotation,
+  shownAnnotation,
   vouchedAnnotation,
   whyAnnotation,
 ]);
@@ -132,9 +135,11 @@ export function markedHold(kind: string, metadata: ReadMetadata, hold: Omit<Hold
 
 function noteOf({ annotations = {}, labels }: Marked): HoldNote | undefined {
   const { [poolAnnotation]: pool, [keeperAnnotation]: keeper, [whyAnnotation]: why } = annotations;
-  const { [identityAnnotation]: identity, [vouchedAnnotation]: vouched } = annotations;
+  const { [identityAnnotation]: identity, [shownAnnotation]: shown, [vouchedAnnotation]: vouched } = annotations;
   const mac = labels?.[macLabelName]?.replaceAll("-", ":");
-  const said = Object.entries({ pool, keeper, identity, mac, vouched, why }).filter(([, text]) => text !== undefined);
+  const said = Object.entries({ pool, keeper, identity, mac, shown, vouched, why }).filter(
+    ([, text]) => text !== undefined,
+  );
   return said.length === 0 ? undefined : Object.fromEntries(said);
 }
 

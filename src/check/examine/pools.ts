@@ -17,6 +17,10 @@ import type { Snapshot } from "../snapshot.ts";
 
 type Pool = Snapshot["pools"][number];
 
+/** A daemon keeps what it knows of a pool: a delete under it, and the next pod's daemon may go by another domain. */
+const removal =
+  "A delete alone is unsafe: daemons give addresses by what they remember of the pool, beside those of the one that is made anew. docs/objects.md, Removing a pool, has the order.";
+
 export function examinePools(snapshot: Snapshot): Finding[] {
   const members = membersOf(snapshot.held, snapshot.index);
   return [
@@ -92,9 +96,7 @@ function unusedPool(object: string, snapshot: Snapshot, range: PoolRange, isHeld
   if (isUsed(snapshot, range)) return [];
   return found("pool-without-network", "info", [object], {
     message: `No NetworkAttachmentDefinition uses ${object}; a network that is configured on the nodes may.`,
-    remedy: isHeld
-      ? "Delete it once nothing of it is held."
-      : "Nothing of it is held: delete it, unless such a network of a node uses it.",
+    remedy: `${isHeld ? "Something of it is held: leave it" : "Nothing of it is held, and it harms nobody: leave it, or remove it by day"}. ${removal}`,
   });
 }
 
@@ -129,7 +131,7 @@ function mixedProtection(object: string, { networks }: Snapshot, range: PoolRang
   const objects = [object, ...definitions.map((definition) => `NetworkAttachmentDefinition ${definition}`)];
   const remedy = isWhole
     ? "Set it alike in all of them, or give one of them a network_name of its own. Where nobody says true, their namespaces do not administer the pool: set pool_namespace: nad, or name them with --trusted-namespaces of the daemons and the controller before the pool is used first."
-    : "Set it alike in all of them, or give one of them a network_name of its own; or, once nothing of the pool is held, delete the IPPool: the next pod makes it anew.";
+    : `Set it to false in all of them, or give those that say true a network_name of their own: either is safe at any hour, and the next pods go by it. ${removal}`;
   return found("mixed-protection", isWhole ? "warning" : "error", objects, { message, remedy });
 }
 

@@ -146,23 +146,26 @@ describe("status", () => {
   describe("that a daemon is about to write", () => {
     type Facts = ReturnType<typeof gather>;
     const changed =
-      (agoMs: number | undefined, isUsed = true) =>
+      (agoMs: number | undefined, { isUsed = true, isMarked = false } = {}) =>
       (facts: Facts): Facts => ({
         ...facts,
-        holds: facts.holds.map((each) => ({
-          ...each,
-          hold: { ...each.hold, users: isUsed ? (each.hold.users ?? []) : [] },
-          ...(agoMs !== undefined && { changedMs: facts.nowMs - agoMs }),
-        })),
+        holds: facts.holds.map((each) => {
+          const { shown: _, ...unmarked } = each.hold.note ?? {};
+          const note = { ...unmarked, ...(isMarked && { shown: "true" }) };
+          const hold = { ...each.hold, note, users: isUsed ? (each.hold.users ?? []) : [] };
+          return { ...each, hold, ...(agoMs !== undefined && { changedMs: facts.nowMs - agoMs }) };
+        }),
       });
 
+    const marking = [{ kind: "pass", to: { kind: "claim" }, note: { pool: "blue-net", shown: "true" } }];
     it.each([
       ["a pod came this moment", changed(0), [{ kind: "again", afterMs: 1000 }]],
       ["a while ago", changed(400), [{ kind: "again", afterMs: 600 }]],
-      ["so long ago that it was lost", changed(1000), [{ kind: "status" }]],
-      ["before the leader began", changed(undefined), [{ kind: "status" }]],
-      ["later than now: a clock was set back", changed(-60_000), [{ kind: "status" }]],
-      ["no pod is at it", changed(0, false), [{ kind: "status" }]],
+      ["so long ago that it was lost: marked first, and shown then", changed(1000), marking],
+      ["before the leader began", changed(undefined), marking],
+      ["later than now: a clock was set back", changed(-60_000), marking],
+      ["no pod is at it", changed(0, { isUsed: false }), marking],
+      ["the leader marked it this moment", changed(0, { isMarked: true }), [{ kind: "status" }]],
     ])("%s", async (_, facts, expected) => {
       await story.run("a");
       const { status: _lost, ...rest } = story.claim("a")!;
@@ -227,6 +230,30 @@ describe("two addresses of one pool for one claim", () => {
     await story.stop("a");
     expect(story.addresses("a")).toEqual([told]);
     expect(story.claim("a")!.status?.ips).toEqual([`${told}/24`]);
+  });
+
+  it("pods that came at once and joined each other's: the one that the status lacks is released", async () => {
+    await story.run("a");
+    const [told] = story.addresses("a");
+    story.isLed = false;
+    await story.take("a.n", story.claim("a")!.metadata.uid!, "10.1.0.9");
+    const facts = gather(story.cluster, "a");
+    const steps = (atTold: readonly string[], atOther: readonly string[]) => {
+      const users = (uids: readonly string[]) => uids.map((uid) => ({ uid, name: uid, node: "n1" }));
+      const holds = facts.holds.map((each) => {
+        const isTold = String(each.hold.address) === told;
+        const note = { pool: "blue-net", identity: `${story.vmUid("a")}/n` };
+        return { ...each, hold: { ...each.hold, note, users: users(isTold ? atTold : atOther) } };
+      });
+      const planned = planFamily({ ...facts, holds, userOf: () => "alive" });
+      return planned.flatMap((step) => (step.kind === "release" ? [String(step.hold.hold.address)] : []));
+    };
+    const pod = story.pods("a")[0]!.metadata.uid!;
+    expect(steps([pod, "p"], ["p", pod])).toEqual(["10.1.0.9"]);
+    expect(steps([pod, "p"], ["p"])).toEqual(["10.1.0.9"]);
+    // This one may have been answered with it.
+    expect(steps([pod], ["p"])).toEqual([]);
+    expect(steps([pod, ""], [""])).toEqual([]);
   });
 
   it("two pods that are the first at once: the status never says both, and says what is told first", async () => {

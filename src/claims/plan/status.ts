@@ -1,6 +1,7 @@
 // The status of a claim, from its holds. Pure. The daemon writes the status right after the commit; this repairs lost
 // writes, and follows the pod. The daemon goes first: of two writes at once one is refused, and a first ADD waits for
-// its write. What the daemon said about a failure stands until the state changes.
+// its write. What the daemon said about a failure stands until the state changes. Promised: a hold is marked before the
+// status shows its address for the first time, so that an ADD which is still under way does not give it back.
 import { allocatedCondition, allocationReasons } from "../../api/claims/claim-marks.ts";
 import { allocatedWords, type ClaimCondition, claimStatus } from "../../api/claims/claim-status.ts";
 import { ownerKey } from "../../ipam/owner.ts";
@@ -22,18 +23,27 @@ export function statusSteps(view: ClaimView, family: Family): readonly ClaimStep
   // Nobody reads the status of a claim that goes.
   if (isEqual(before, status) || fateOf(view, family).kind === "goes") return [];
   const waitMs = leftToDaemon(view, family);
-  return waitMs > 0 ? [{ kind: "again", afterMs: waitMs }] : [{ kind: "status", claim: view.claim, status }];
+  if (waitMs > 0) return [{ kind: "again", afterMs: waitMs }];
+  const marks = view.holds.flatMap((hold) => (isIn(ips, hold) ? marking(hold, view) : []));
+  return marks.length > 0 ? marks : [{ kind: "status", claim: view.claim, status }];
+}
+
+function marking(hold: ClaimHold, view: ClaimView): readonly ClaimStep[] {
+  const { owner, note } = hold.hold;
+  if (isTold(hold, view) || note?.shown !== undefined || owner.kind !== "claim") return [];
+  return [{ kind: "pass", hold, to: owner, note: { ...note, shown: "true" } }];
 }
 
 /** A daemon writes within milliseconds of its commit; a write that is missing after this time is lost or too late. */
 const daemonWritesMs = 1000;
 
 /** How long it is the turn of the daemon whose pod has come to the address; none where no pod is at it. */
-function leftToDaemon({ holds }: ClaimView, { facts: { nowMs } }: Family): number {
-  const waits = holds.map(({ hold, changedMs }) => {
-    const sinceMs = nowMs - (changedMs ?? Number.NEGATIVE_INFINITY);
+function leftToDaemon(view: ClaimView, { facts: { nowMs } }: Family): number {
+  const waits = view.holds.map((each) => {
+    const sinceMs = nowMs - (each.changedMs ?? Number.NEGATIVE_INFINITY);
+    const isMarked = each.hold.note?.shown !== undefined && !isTold(each, view);
     // A clock that was set back says nothing.
-    const isNew = (hold.users ?? []).length > 0 && sinceMs >= 0;
+    const isNew = isUsed(each) && sinceMs >= 0 && !isMarked;
     return isNew ? daemonWritesMs - sinceMs : 0;
   });
   return Math.max(0, ...waits);
@@ -95,15 +105,21 @@ function podOf(view: ClaimView, family: Family): string | undefined {
 // A claim may have two addresses of one pool: an answer was lost and a search came too early, or two pods came at once.
 
 /**
- * An address without a pod and not in the status goes, beside one with either. One in the status goes only beside
- * another with both: no ADD is answered with an address that the status lacks, so a pod listed at such a one has not
- * got it, or is over, and its end was seen here first.
+ * No ADD is answered with an address that the status lacks. So an address that is not in the status goes beside another
+ * that is, or that pods are at, unless a pod is at this one alone. One in the status goes only beside another with
+ * both: a pod listed at such a one has not got it, or is over, and its end was seen here first.
  */
 export function isSpare(spare: ClaimHold, view: ClaimView): boolean {
-  if (isUsed(spare)) return false;
   const others = doublesOf(spare, view);
-  if (isTold(spare, view)) return others.some((each) => isUsed(each) && isTold(each, view));
-  return others.some((each) => isUsed(each) || isTold(each, view));
+  if (isTold(spare, view)) return !isUsed(spare) && others.some((each) => isUsed(each) && isTold(each, view));
+  if (!isUsed(spare)) return others.some((each) => isUsed(each) || isTold(each, view));
+  // Pods that came at once may each have joined the other's: all of them are at the one that the status shows.
+  return others.some((each) => isTold(each, view) && hasAllUsersOf(each, spare));
+}
+
+function hasAllUsersOf({ hold }: ClaimHold, { hold: other }: ClaimHold): boolean {
+  const uids = new Set((hold.users ?? []).map(({ uid }) => uid));
+  return (other.users ?? []).every(({ uid }) => uid !== "" && uids.has(uid));
 }
 
 /**
@@ -127,8 +143,12 @@ function doublesOf({ hold }: ClaimHold, { holds }: ClaimView): readonly ClaimHol
   );
 }
 
-function isTold({ hold }: ClaimHold, { claim }: ClaimView): boolean {
-  return (claim.status?.ips ?? []).some((each) => each.split("/")[0] === hold.address.toString());
+function isTold(hold: ClaimHold, { claim }: ClaimView): boolean {
+  return isIn(claim.status?.ips ?? [], hold);
+}
+
+function isIn(ips: readonly string[], { hold }: ClaimHold): boolean {
+  return ips.some((each) => each.split("/")[0] === hold.address.toString());
 }
 
 function isUsed({ hold }: ClaimHold): boolean {

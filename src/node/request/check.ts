@@ -30,7 +30,7 @@ export async function check(parts: DaemonContext, { invocation, text, signal }: 
   const previous = requirePreviousResult(loaded.network);
   await parts.attachments.check(invocation, signal, async () => {
     if (!parts.sliced.isWhole(loaded.config)) await parts.readiness.assertKnown(signal);
-    const known = await podOf(parts, invocation, loaded, signal);
+    const known = await podOf(parts, invocation, loaded, signal, { isCheck: true });
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal, mayWait: false });
     using look = parts.sliced.look();
     const asked = (by: ClaimUse | undefined) =>

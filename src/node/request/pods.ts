@@ -54,6 +54,15 @@ function factsOf(pod: DeepReadonly<KubeObject>): PodFacts {
   };
 }
 
+async function remembered(fresh: Promise<PodFacts | undefined>, known: PodFacts, signal: AbortSignal) {
+  try {
+    return await fresh;
+  } catch {
+    signal.throwIfAborted();
+    return known;
+  }
+}
+
 /** The API server answers in milliseconds or is away; a pod of this node is in the informer long before. */
 const awayMs = 2000;
 
@@ -66,6 +75,7 @@ export async function podOf(
   { args, interfaceName }: AttachmentInvocation,
   { config, persistence }: LoadedConfig,
   signal: AbortSignal,
+  { isCheck = false }: { readonly isCheck?: boolean } = {},
 ): Promise<PodFacts | undefined> {
   const { podNamespace: namespace, podName: name, podUid: uid } = args;
   if (namespace === "" || name === "") return undefined;
@@ -77,10 +87,10 @@ export async function podOf(
     // The informer may not have an interface yet that was plugged into a running pod a moment ago.
     const isNew = pod !== undefined && selectionOf(pod, interfaceName) === undefined;
     const fresh = () => parts.findPod({ ...query, isFresh: true }, signal);
+    // Whose definition it is decides what a new domain is, on record and for good: an ADD waits for the answer. A CHECK
+    // hands nothing out.
     if (isNew && isOwn) return fresh();
-    // Whose definition it is decides about a new domain alone. Without an answer nobody's word counts for it, and a
-    // CHECK goes by what is remembered.
-    if (isNew && !config.overlappingRanges) return fresh().catch(() => pod);
+    if (isNew && !config.overlappingRanges) return isCheck ? remembered(fresh(), pod, signal) : fresh();
     return pod;
   }
   try {

@@ -95,7 +95,8 @@ export class SliceWriter {
     if (`${prefixOf(there.spec.range)}` !== `${place.block}`) {
       const what = `The IPPool ${keyOf(there)} has the range ${there.spec.range}`;
       const clash = `the slice ${place.block} of node ${place.node} would have its name`;
-      throw new StaleError(`${what}, and ${clash}. Delete the IPPool if nobody uses it.`);
+      const remedy = "Give the network another network_name, or remove the pool (docs/objects.md, Removing a pool)";
+      throw new StaleError(`${what}, and ${clash}. ${remedy}.`);
     }
     const body = { metadata: { resourceVersion, ...sliceMarks(place) } };
     this.#put(await this.#client.patch(ipPools, parseKey(keyOf(there)), { type: "merge", body }, { signal }));

@@ -233,6 +233,13 @@ export class ClaimFixture {
     return this.admin.create(ipamClaims, { metadata: { namespace, name, ...metadata }, spec });
   }
 
+  /** Deleted, and its finalizers with it. */
+  async forceAway(name: string): Promise<void> {
+    await this.admin.delete(ipamClaims, { namespace, name });
+    const body = { metadata: { finalizers: [] } };
+    await this.admin.patch(ipamClaims, { namespace, name }, { type: "merge", body }).catch(() => {}); // it had none
+  }
+
   read(name: string): Promise<StoredClaim> {
     return this.admin.get(ipamClaims, { namespace, name });
   }

@@ -22,13 +22,6 @@ export function ownerStories(fixture: GetClaimFixture): void {
       ),
     },
   });
-  const free = async (name: string) => {
-    const at = { namespace, name };
-    await fixture().admin.delete(ipamClaims, at);
-    await fixture()
-      .admin.patch(ipamClaims, at, { type: "merge", body: { metadata: { finalizers: [] } } })
-      .catch(() => {});
-  };
 
   it("a pod that names the claim of another owner is refused: pod and claim have an event, the claim a condition, and keeps its address", async () => {
     const net = fixture().fresh("foreign");
@@ -69,7 +62,7 @@ export function ownerStories(fixture: GetClaimFixture): void {
       const { json } = await fixture().ask("ADD", pod, persistent(net, range), "blue", impatient);
       expect(json).toMatchObject({ code: 11, msg: expect.stringContaining(`${net}.blue`) as string });
       const asked = fixture().ask("ADD", pod, persistent(net, range));
-      await free(`${net}.blue`);
+      await fixture().forceAway(`${net}.blue`);
       await fixture().claim(machine, "blue", net);
       // The old one's address is held still: the leader alone frees it.
       expect(addressesOf(await asked)).not.toEqual([first]);
@@ -176,7 +169,7 @@ export function ownerStories(fixture: GetClaimFixture): void {
 
   /** A claim that was force-deleted under its VM, and the one that is made anew. */
   const continuing = async (net: string, machine: Machine, uid: string, marks: Record<string, string> = {}) => {
-    await free(`${net}.blue`);
+    await fixture().forceAway(`${net}.blue`);
     await fixture().claim(machine, "blue", net, { annotations: { [continuesAnnotation]: uid, ...marks } });
   };
 

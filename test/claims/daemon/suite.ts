@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 
 import type { Server } from "../../node/fixture.ts";
 import { addressStories } from "./addresses.ts";
+import { atOnceStories } from "./at-once.ts";
 import { choiceStories } from "./choice.ts";
 import { ClaimFixture } from "./fixture.ts";
 import { lifeStories } from "./life.ts";
@@ -14,6 +15,7 @@ export type GetClaimFixture = () => ClaimFixture;
 
 const stories = {
   "the life of an address": lifeStories,
+  "at once": atOnceStories,
   "which claim": choiceStories,
   "whose claim": ownerStories,
   "which address": addressStories,

@@ -250,4 +250,40 @@ export function disagreementStories(get: () => Fixture): void {
     await isLeft();
     await fill(shared.toReversed(), ["a", "b"]);
   });
+
+  it("a pool that is removed in the order of docs/objects.md: no daemon goes by what it remembers of it", async () => {
+    const fixture = get();
+    const { admin } = fixture;
+    const ipam = { range: "10.123.0.0/27", network_name: "gone" };
+    const name = "gone-10.123.0.0-27";
+    const pause = (paused: string) => {
+      const at = { namespace: systemNamespace, name: stateName };
+      return admin.patch(configMaps, at, { type: "merge", body: { data: { paused } } });
+    };
+    const domain = async () =>
+      (await admin.get(ipPools, { namespace: systemNamespace, name })).metadata.annotations?.["holdfast.io/domain"];
+    const alone = await fixture.define("alone", { ...ipam, ...apart });
+    for (const node of ["a", "b"]) await fixture.join(node);
+    await fixture.ledAlone();
+    // Both remember it; nothing of it is held.
+    for (const node of ["a", "b"]) {
+      const guest = await fixture.pod(node, "pod", alone);
+      await fixture.add(guest, alone);
+      await fixture.end(guest, alone);
+    }
+    expect(await domain()).toBe(`pool:${systemNamespace}/${name}`);
+    const strict = await fixture.define("strict", ipam);
+    await pause(`IPPool ${name} is removed`);
+    for (const node of ["a", "b"]) await fixture.restart(node);
+    expect((await ask(alone, "a")).status).not.toBe(0);
+    expect((await fixture.books()).shared).toEqual([]);
+    await admin.delete(ipPools, { namespace: systemNamespace, name });
+    for (const clock of [fixture.clock, ...["a", "b"].map((node) => fixture.node(node).clock)])
+      clock.shiftMs += 120_000;
+    await pause("");
+    await given(strict, "a");
+    expect(await domain()).toBe("network:gone");
+    await given(alone, "b");
+    await fill([alone, strict], ["a", "b"]);
+  });
 }

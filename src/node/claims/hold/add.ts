@@ -1,12 +1,12 @@
 // ADD by a claim: the claim's addresses, one of each range, with this pod on the list of each hold.
 // Promised: a committed hold of a claim is not taken back when something fails later; the next ADD of any of its pods
-// goes on from there. Except one that nobody was told of: above the namespace's quota, or one of two that pods of a new
-// claim took at once. The status follows the commit; a new claim's decides between the two, and is awaited.
+// goes on from there. Except one that nobody was told of: above the namespace's quota, with another's MAC, or one of
+// two that pods of a new claim took at once (agreement.ts). The status follows the commit; where it shows no address of
+// a range yet it is awaited.
 import { allocationReasons, continuesAnnotation } from "../../../api/claims/claim-marks.ts";
-import { allocatedWords, type ClaimCondition } from "../../../api/claims/claim-status.ts";
+import type { ClaimCondition } from "../../../api/claims/claim-status.ts";
 import type { RecordedHold } from "../../../cluster/recorded-hold.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
-import { answerOf } from "../../../cni/answer.ts";
 import { consentFault, placeFault } from "../../../cni/by-number.ts";
 import { formatCidr } from "../../../cni/config/route.ts";
 import type { CniResult } from "../../../cni/result.ts";
@@ -20,33 +20,28 @@ import type { DaemonContext } from "../../context.ts";
 import { type Sandbox, sandboxHold } from "../../holds/sandboxes.ts";
 import { later } from "../../request/failure.ts";
 import { ClaimRefusal, type ClaimUse, claimText, reasonOf, statusAddresses } from "../resolve/claim-binding.ts";
+import { confirm, freeNew, giveWay, resultOf, type Settled, statusOrder } from "./agreement.ts";
 import { assertSame } from "./claim-holds.ts";
 import type { StatusOrder } from "./status-writer.ts";
-import type { LiveUser } from "./users.ts";
-
-/** One share, settled: its hold has the pod on its list. */
-interface Settled {
-  readonly share: Share;
-  readonly held: RecordedHold;
-  readonly others: readonly LiveUser[];
-  /** This ADD made the hold. */
-  readonly isNew: boolean;
-}
 
 export async function addByClaim(addition: Addition, use: ClaimUse): Promise<CniResult> {
   const { parts } = addition;
   const obstacle = parts.claims.obstacle();
   if (obstacle !== "") throw later(obstacle);
+  return parts.claims.turns.run(use.owner.uid, addition.signal, () => settle(addition, use));
+}
+
+async function settle(addition: Addition, use: ClaimUse): Promise<CniResult> {
+  const { parts } = addition;
   const settled: Settled[] = [];
   try {
     assertInRange(addition, use);
     if (!isFirstStart(addition, use) || !(await settleFirst(addition, use, settled)))
       await settleByBooks(addition, use, settled);
-    await confirm(addition, use, settled);
+    const isTold = await confirm(addition, use, settled);
     await parts.sandboxes.remember(sandboxOf(addition, use, settled), addition.netnsId);
     const result = resultOf(addition, settled);
-    // A new address is told already.
-    if (!settled.some(({ isNew }) => isNew)) parts.claims.statuses.write(statusOrder(use, settled, result));
+    if (!isTold) parts.claims.statuses.write(statusOrder(use, settled, result));
     return result;
   } catch (error) {
     tellRefusal(addition, use, settled, error);
@@ -78,11 +73,11 @@ function isFirstStart({ asking }: Addition, { claim, identity, siblings = [] }: 
 
 /**
  * Takes first and looks then: almost always nothing is there, and a look before any write waits for the API server's
- * cache. A hold that turns up all the same (an ADD that was cut short, a claim that was forced away) is the claim's,
- * and the new one goes back: nobody knows of it yet.
+ * cache. A hold that turns up all the same (an ADD that was cut short, a claim that was forced away, another pod that
+ * came at once) is the claim's.
  */
 async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<boolean> {
-  const { parts, asking, signal } = addition;
+  const { asking, signal } = addition;
   try {
     await takeMissing(addition, use, asking.shares, settled);
   } catch (error) {
@@ -92,10 +87,8 @@ async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]
     settled.splice(0);
     return false;
   }
-  if (!(await parts.claims.holds.hasOthers(settled, use, signal))) return true;
-  // Holds from before this ADD stay: one may be what turns up.
-  await freeNew(addition, settled.splice(0));
-  return false;
+  await giveWay(addition, use, settled);
+  return true;
 }
 
 async function settleByBooks(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<void> {
@@ -160,39 +153,6 @@ async function takeMissing(addition: Addition, use: ClaimUse, missing: readonly 
 }
 
 /**
- * Pods of a new claim that come at once (a NIC that is plugged during a migration) may each have taken an address: the
- * one in the status is the claim's. A pod that finds another there gives its own back, which nobody knows yet. Where
- * the leader saw and wrote both, the first counts: if each gave way, a third pod could take what the status still says.
- */
-async function confirm(addition: Addition, use: ClaimUse, settled: readonly Settled[]): Promise<void> {
-  const { parts, signal } = addition;
-  const fresh = settled.filter(({ isNew }) => isNew);
-  if (fresh.length === 0) return;
-  const ours = new Set(settled.map(({ held: { hold } }) => String(hold.address)));
-  const isOthers = (address: Address) => !ours.has(String(address));
-  const lostIn = (claim: StoredClaim) =>
-    fresh.filter(({ share, held: { hold } }) => {
-      const told = statusAddresses(claim);
-      const own = told.findIndex((each) => equal(each, hold.address));
-      const before = own < 0 ? told : told.slice(0, own);
-      return before.some((each) => isOthers(each) && contains(share.definition.prefix, each));
-    });
-  const order = statusOrder(use, settled, resultOf(addition, settled));
-  const now = await parts.claims.statuses.settle(order, (claim) => lostIn(claim).length === 0, signal);
-  if (now === undefined) return;
-  await freeNew(addition, lostIn(now));
-  const others = statusAddresses(now).filter(isOthers).join(" and ");
-  throw later(`${claimText(use)} got ${others} by another of its pods at this moment: it goes on by itself.`);
-}
-
-/** At the version that this ADD wrote: nobody was told of it, and a pod that joined since keeps it. */
-async function freeNew({ parts, invocation: attachment, signal }: Addition, some: readonly Settled[]): Promise<void> {
-  for (const { held, isNew } of some) {
-    if (isNew) await parts.releases.free(held, { attachment, cooldownMs: 0, signal });
-  }
-}
-
-/**
  * An address of the status that nobody holds is taken as it is, or nothing: the VM has been using it (OVN-Kubernetes
  * gave it, or a backup has it). Whoever may make claims may write a status too, so it is bound like any address asked
  * for by number; without an owner the definition has to consent.
@@ -224,23 +184,6 @@ function assertInRange({ loaded, asking }: Addition, use: ClaimUse): void {
     `${strays.join(" and ")} of ${claimText(use)} is not in ${networks}, which is all that the network ${loaded.config.name} has now: widen it again, ` +
       "or unplug the VM's interface and plug it in again: it gets another address then.",
   );
-}
-
-function resultOf({ loaded, asking }: Addition, settled: readonly Settled[]): CniResult {
-  const allocated = new Map<number, Address>();
-  for (const { share, held } of settled) if (share.range !== undefined) allocated.set(share.range, held.hold.address);
-  return answerOf(loaded.config, allocated, asking.statics);
-}
-
-/** The first pod is the user until it ends: the target of a migration comes second. */
-function statusOrder(use: ClaimUse, settled: readonly Settled[], { ips: given }: CniResult): StatusOrder {
-  const ips = given.map(({ address }) => formatCidr(address));
-  const isSecond = settled.some(({ others }) => others.length > 0);
-  const condition = { reason: allocationReasons.done, message: allocatedWords(ips) };
-  return {
-    claim: use.claim,
-    make: (before) => ({ ips, pod: (isSecond ? before?.ownerPod?.name : undefined) ?? use.user.name, condition }),
-  };
 }
 
 function tellRefusal({ parts, loaded }: Addition, use: ClaimUse, settled: readonly Settled[], error: unknown): void {

@@ -137,30 +137,33 @@ describe("what a claim holds", () => {
 });
 
 describe("what turns up beside an address that was just taken", () => {
-  const hasOthers = async () => {
+  const beside = async () => {
     const taking = await put("10.0.0.9", "new", { users: [user("q")] });
     if (taking.outcome === "cooling") throw new Error("it was not taken");
     const taken = { share: shareOf("new"), held: { namespace: "kube-system", hold: taking.hold } };
-    return holds.hasOthers([taken], useOf("new", "q"), signal);
+    const [other] = await holds.beside([taken], useOf("new", "q"), signal);
+    return other && `${other.address} ${other.owner.uid}`;
   };
 
   it("is nothing as a rule", async () => {
     await put("10.0.0.7", "other", { identity: "vm-2/blue" });
     await put("10.0.0.8", "old", { identity: "vm-1/green" });
-    expect(await hasOthers()).toBe(false);
+    expect(await beside()).toBeUndefined();
   });
 
-  it("is what an ADD left that was cut short", async () => {
+  it("is what an ADD left that was cut short, or another pod took at once: the one that pods use", async () => {
     await put("10.0.0.7", "new");
-    expect(await hasOthers()).toBe(true);
+    expect(await beside()).toBe("10.0.0.7 new");
+    await put("10.0.0.8", "new", { users: [user("p")] });
+    expect(await beside()).toBe("10.0.0.8 new");
   });
 
-  it("is what a claim before it had, once that is gone", async () => {
+  it("is what a claim before it had, once that is gone; nothing is passed on yet", async () => {
     await put("10.0.0.7", "old");
     existing.add("old");
-    expect(await hasOthers()).toBe(false);
+    expect(await beside()).toBeUndefined();
     existing.clear();
-    expect(await hasOthers()).toBe(true);
+    expect(await beside()).toBe("10.0.0.7 old");
     expect(await all()).toEqual(["10.0.0.7 old", "10.0.0.9 new q"]);
   });
 });

@@ -45,17 +45,16 @@ export class ClaimHolds {
     };
   }
 
-  /** Holds beside the new ones. After a write the server's cache is new enough; before, it is awaited: about 50 ms. */
-  async hasOthers(taken: readonly Joined[], use: ClaimUse, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Beside each new hold: another of the claim's, else that of an earlier claim that is gone, not passed on yet. After
+   * a write the server's cache is new enough; before, it is awaited: about 50 ms.
+   */
+  async beside(taken: readonly Joined[], use: ClaimUse, signal: AbortSignal): Promise<(Hold | undefined)[]> {
     const lists: Lists = new Map();
-    for (const { share, held } of taken) {
-      const quest = { ...this.#quest(share, held.hold.domain, use, signal), lists };
-      for (const hold of await listed(quest)) {
-        if (taken.some((each) => equal(each.held.hold.address, hold.address))) continue;
-        if (sameOwner(hold.owner, quest.owner) || (await isOrphan(quest, hold))) return true;
-      }
-    }
-    return false;
+    const isNew = ({ address }: Hold) => taken.some(({ held: { hold } }) => equal(hold.address, address));
+    return Promise.all(
+      taken.map(({ share, held }) => searched({ ...this.#quest(share, held.hold.domain, use, signal), lists }, isNew)),
+    );
   }
 
   /** The hold of another pod of the VMI, or of its claim that is gone, becomes the claim's: inheritance.ts. */
@@ -145,11 +144,17 @@ async function findOne(quest: ListQuest): Promise<Hold | undefined> {
   if (at !== undefined && sameOwner(at.owner, owner)) return at;
   const passed = at !== undefined && (await isOrphan(quest, at)) ? await passOn(quest, at) : undefined;
   if (passed !== undefined) return passed;
-  const own = first((await listed(quest)).filter((each) => sameOwner(each.owner, owner)));
+  const found = await searched(quest);
+  return found === undefined || sameOwner(found.owner, owner) ? found : passOn(quest, found);
+}
+
+async function searched(quest: ListQuest, isLeftOut: (hold: Hold) => boolean = () => false) {
+  const found = (await listed(quest)).filter((each) => !isLeftOut(each));
+  const own = first(found.filter((each) => sameOwner(each.owner, quest.owner)));
   if (own !== undefined) return own;
   // The leader says `continues` where it knows of an earlier claim; if its caches were behind, the holds say it.
-  const before = first((await listed(quest)).filter((each) => isBefore(each, quest)));
-  return before !== undefined && (await isOrphan(quest, before)) ? passOn(quest, before) : undefined;
+  const before = first(found.filter((each) => isBefore(each, quest)));
+  return before !== undefined && (await isOrphan(quest, before)) ? before : undefined;
 }
 
 /** Of the share's range: the claim's holds, and those of other claims for the same NIC of the same owner. */
