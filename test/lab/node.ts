@@ -177,6 +177,11 @@ export class LabNode {
     return run(insideOf(this.pid).wrap(command), options);
   }
 
+  /** What its kernel has in sandboxes: a line `@ NAMESPACE`, then `INTERFACE ADDRESS` for each but link-local ones. */
+  sandboxAddresses(): Promise<string> {
+    return this.exec([this.#plan.images.addresses]);
+  }
+
   /** A power cut: everything on it ends at once. */
   async kill(): Promise<void> {
     await this.#init.kill();
