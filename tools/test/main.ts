@@ -8,9 +8,11 @@
 //   npm test -- --suite=unit,embedded   only these suites
 //   npm test -- --list                  runs nothing; names each test file and its suite
 import { globSync, readFileSync } from "node:fs";
+import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 
 import { changedFiles, graphOf, reachedBy } from "./changed.ts";
+import { childrenSeconds, linesOf, type Phase, spentIn } from "./phases.ts";
 import { missingFor } from "./requirements.ts";
 import { removeScratch, scratchFolder } from "./scratch.ts";
 import { isFullOnly, type Suite, suiteOf, suites } from "./suites.ts";
@@ -69,19 +71,29 @@ if (own.has("changed") && chosen.size === 0) {
 
 const startedMs = Date.now();
 const skips: Skip[] = [];
-/** Lanes run at once, each group by group: suites on nodes mostly wait for pods. Both end at about the same time. */
-const lanes: readonly (readonly Suite["at"][])[] = [
-  ["together", "crowd", "few"],
-  ["nodes", "late"],
-];
+const phases: Phase[] = [];
+/**
+ * Lanes run at once, each group by group. Most suites wait most of the time, each for something else: beside each other
+ * they keep the cores busy until the end, and all lanes end at about the same time. Seven control planes, nine nodes
+ * with their pods and a dozen workers were seen to take ten GiB; where there is less, one group after the other.
+ */
+const isRoomy = totalmem() >= 14 * 2 ** 30;
+const lanes: readonly (readonly Suite["at"][])[] = isRoomy
+  ? [["together", "crowd"], ["few"], ["nodes"], ["programs"]]
+  : [
+      ["together", "crowd", "few"],
+      ["nodes", "programs"],
+    ];
+/** Room for what lives for a moment: a tenth of the processor time of tests that compute went into collecting it. */
+const youngHeap = "--execArgv=--max-semi-space-size=32";
 const limits = {
   // Files of one worker share its modules: loading them anew for each file took longer than most of the tests in it.
-  together: ["--no-isolate"],
+  together: ["--no-isolate", `--maxWorkers=${availableParallelism()}`],
   crowd: ["--no-isolate", "--maxWorkers=6"],
   // The cases of one file that run side by side wait for the API server and its controllers.
   few: ["--no-isolate", "--maxWorkers=3", "--maxConcurrency=8"],
-  nodes: ["--maxWorkers=2"],
-  late: ["--maxWorkers=2"],
+  nodes: [`--maxWorkers=${isRoomy ? 3 : 2}`],
+  programs: ["--maxWorkers=2"],
 };
 const busyLanes = lanes.filter((groups) => [...chosen.keys()].some(({ at }) => groups.includes(at)));
 const output = busyLanes.length > 1 ? "lines" : "inherit";
@@ -93,7 +105,10 @@ for (const ran of await Promise.all(lanes.map(runLane))) totals = plusTotals(tot
 if (scratch !== undefined) removeScratch(scratch);
 keepTimes(root, totals.timesMs);
 if (totals.timesMs.size > 1) {
-  log(`the slowest of ${totals.timesMs.size} files, ${Math.round((Date.now() - startedMs) / 1000)} s in all:`);
+  const seconds = (Date.now() - startedMs) / 1000;
+  log(spentIn(seconds, childrenSeconds(), availableParallelism()));
+  for (const line of linesOf(phases)) console.error(line);
+  log(`the slowest of ${totals.timesMs.size} files:`);
   for (const line of slowest(totals.timesMs)) console.error(line);
 }
 for (const { suite, reason } of skips) log(`skipped suite "${suite}": ${reason}`);
@@ -113,7 +128,10 @@ async function runLane(groups: readonly Suite["at"][]): Promise<Totals> {
         if (reason === undefined) files.push(...its);
         else skips.push({ suite: suite.name, reason, required: suite.required });
       }
-      if (files.length > 0) ran = plusTotals(ran, await runVitest(root, files, [...flags, ...limits[at]], output));
+      if (files.length === 0) continue;
+      const fromMs = Date.now() - startedMs;
+      ran = plusTotals(ran, await runVitest(root, files, [...flags, youngHeap, ...limits[at]], output));
+      phases.push({ name: at, files: files.length, fromMs, toMs: Date.now() - startedMs });
     } catch (error) {
       // The other lane and the next group go on; the closing line counts it.
       ran = plusTotals(ran, crashOf(error));
