@@ -1,5 +1,5 @@
 // The images of the lab, made once into the cache: a static `pause`, and busybox from Debian's busybox-static. Beside
-// them what nodes run of ours besides.
+// them a program that nodes run.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

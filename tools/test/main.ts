@@ -5,13 +5,14 @@
 //   npm test -- src/net                 the files whose path contains src/net
 //   npm test -- src/net -t "RFC 5952"   and only the tests whose name matches
 //   npm test -- --changed               what changes since main (on main: HEAD; --changed=COMMIT) can have broken
+//                                       (of pure ones: in values; the stories are left to npm test)
 //   npm test -- --suite=unit,embedded   only these suites
 //   npm test -- --list                  runs nothing; names each test file and its suite
 import { globSync, readFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 
-import { changedFiles, graphOf, reachedBy } from "./changed.ts";
+import { changedFiles, type Graph, graphOf, isPure, reachedBy } from "./changed.ts";
 import { childrenSeconds, linesOf, type Phase, spentIn } from "./phases.ts";
 import { missingFor } from "./requirements.ts";
 import { removeScratch, scratchFolder } from "./scratch.ts";
@@ -147,7 +148,22 @@ function changedTests(): string[] {
   // They read the tree itself: documents, import directions, the table of complaints.
   const always = files.length === 0 ? [] : testFiles.filter((file) => /^test\/repository\/d|\/table\.unit/.test(file));
   log(`changed: ${files.length}; test files that reach them: ${reached.length} of ${testFiles.length}`);
-  return [...new Set([...always, ...reached])].sort();
+  return [...new Set([...always, ...withoutStories(files, reached, graph)])].sort();
+}
+
+/** What is pure is judged by its own tests, in a minute or two; whoever names suites has the stories too. */
+function withoutStories(files: readonly string[], reached: readonly string[], graph: Graph): readonly string[] {
+  const isTest = (file: string) => file.endsWith(".test.ts");
+  const sources = files.filter((file) => !isTest(file) && !file.endsWith(".md"));
+  const textOf = (file: string) => readFileSync(join(root, file), "utf8");
+  if (own.has("suite") || !sources.every((file) => isPure(graph, file, textOf))) return reached;
+  const near = reached.filter(
+    (file) => files.includes(file) || ["unit", "browser"].includes(suiteOf(file)?.name ?? ""),
+  );
+  if (near.length === 0) return reached;
+  const left = reached.length - near.length;
+  if (left > 0) log(`all of them are pure: ${left} files of other suites, which reach them too, are left to npm test`);
+  return near;
 }
 
 /**
