@@ -13,6 +13,7 @@ import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 
 import { changedFiles, type Graph, graphOf, isPure, reachedBy } from "./changed.ts";
+import { flagsFor, lanesFor } from "./lanes.ts";
 import { childrenSeconds, linesOf, type Phase, spentIn } from "./phases.ts";
 import { missingFor } from "./requirements.ts";
 import { removeScratch, scratchFolder } from "./scratch.ts";
@@ -73,29 +74,8 @@ if (own.has("changed") && chosen.size === 0) {
 const startedMs = Date.now();
 const skips: Skip[] = [];
 const phases: Phase[] = [];
-/**
- * Lanes run at once, each group by group. Most suites wait most of the time, each for something else: beside each other
- * they keep the cores busy until the end, and all lanes end at about the same time. Seven control planes, nine nodes
- * with their pods and a dozen workers were seen to take ten GiB; where there is less, one group after the other.
- */
-const isRoomy = totalmem() >= 14 * 2 ** 30;
-const lanes: readonly (readonly Suite["at"][])[] = isRoomy
-  ? [["together", "crowd"], ["few"], ["nodes"], ["programs"]]
-  : [
-      ["together", "crowd", "few"],
-      ["nodes", "programs"],
-    ];
-/** Room for what lives for a moment: a tenth of the processor time of tests that compute went into collecting it. */
-const youngHeap = "--execArgv=--max-semi-space-size=32";
-const limits = {
-  // Files of one worker share its modules: loading them anew for each file took longer than most of the tests in it.
-  together: ["--no-isolate", `--maxWorkers=${availableParallelism()}`],
-  crowd: ["--no-isolate", "--maxWorkers=6"],
-  // The cases of one file that run side by side wait for the API server and its controllers.
-  few: ["--no-isolate", "--maxWorkers=3", "--maxConcurrency=8"],
-  nodes: [`--maxWorkers=${isRoomy ? 3 : 2}`],
-  programs: ["--maxWorkers=2"],
-};
+const machine = { cores: availableParallelism(), memoryBytes: totalmem() };
+const lanes = lanesFor(machine);
 const busyLanes = lanes.filter((groups) => [...chosen.keys()].some(({ at }) => groups.includes(at)));
 const output = busyLanes.length > 1 ? "lines" : "inherit";
 const scratch = scratchFolder();
@@ -107,7 +87,7 @@ if (scratch !== undefined) removeScratch(scratch);
 keepTimes(root, totals.timesMs);
 if (totals.timesMs.size > 1) {
   const seconds = (Date.now() - startedMs) / 1000;
-  log(spentIn(seconds, childrenSeconds(), availableParallelism()));
+  log(spentIn(seconds, childrenSeconds(), machine.cores));
   for (const line of linesOf(phases)) console.error(line);
   log(`the slowest of ${totals.timesMs.size} files:`);
   for (const line of slowest(totals.timesMs)) console.error(line);
@@ -131,7 +111,7 @@ async function runLane(groups: readonly Suite["at"][]): Promise<Totals> {
       }
       if (files.length === 0) continue;
       const fromMs = Date.now() - startedMs;
-      ran = plusTotals(ran, await runVitest(root, files, [...flags, youngHeap, ...limits[at]], output));
+      ran = plusTotals(ran, await runVitest(root, files, [...flags, ...flagsFor(at, machine)], output));
       phases.push({ name: at, files: files.length, fromMs, toMs: Date.now() - startedMs });
     } catch (error) {
       // The other lane and the next group go on; the closing line counts it.

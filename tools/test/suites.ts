@@ -17,10 +17,9 @@ export interface Suite {
   /** Real Kubernetes programs, built from source once per version. */
   readonly kube?: readonly ProgramName[];
   /**
-   * With which others it runs, and how many of their files at once. `together`: as many as there are cores. `crowd`:
-   * six, since they mostly wait and start few processes. `few`: three, since each starts programs that load the machine.
-   * `nodes`: three, which wait for pods. `programs`: two, with processes, clients and guests; Kubernetes is not needed,
-   * so that they run while it is built.
+   * With which others it runs (lanes.ts). `together`: they compute. `crowd`: they mostly wait and start few processes.
+   * `few`: each starts programs that load the machine. `nodes`: they wait for pods. `programs`: processes, clients and
+   * guests; Kubernetes is not needed, so that they run while it is built.
    */
   readonly at: "together" | "crowd" | "few" | "nodes" | "programs";
   /** A required suite that is skipped makes CI fail. */
