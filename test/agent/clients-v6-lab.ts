@@ -169,9 +169,9 @@ export class Capture {
     return stdout.split("\n").flatMap((line) => (line === "" ? [] : [line.split("\t")]));
   }
 
-  /** A frame that the filter lets pass. */
+  /** A frame that the filter lets pass. Each look takes tshark a fifth of a second of a core. */
   async sees(filter: string, what = filter): Promise<void> {
-    await until(async () => (await this.rows(filter, "frame.number")).length > 0, { what, everyMs: 300 });
+    await until(async () => (await this.rows(filter, "frame.number")).length > 0, { what, everyMs: 1000 });
   }
 
   async end(): Promise<void> {

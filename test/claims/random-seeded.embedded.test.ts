@@ -9,7 +9,7 @@ import { shrink, type Trial } from "./random-shrink.ts";
 import { playedBySeed, randomRuns } from "./random-suite.ts";
 
 randomRuns("embedded API, every move by the seed", randomEmbeddedServer, {
-  steps: volume(300, 1500),
+  steps: volume(150, 1500),
   stepsPerRun: 150,
   fixed: [1, 2],
   servers: "fresh",

@@ -3,4 +3,8 @@ import { volume } from "../volume.ts";
 import { randomEmbeddedServer } from "./random-embedded-server.ts";
 import { randomRuns } from "./random-suite.ts";
 
-randomRuns("embedded API", randomEmbeddedServer, { steps: volume(1000, 2500), servers: "fresh" });
+randomRuns("embedded API", randomEmbeddedServer, {
+  steps: volume(700, 2500),
+  stepsPerRun: volume(350, 500),
+  servers: "fresh",
+});

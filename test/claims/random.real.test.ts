@@ -5,7 +5,7 @@ import { randomRuns } from "./random-suite.ts";
 import { realServer } from "./real-server.ts";
 
 randomRuns("kube-apiserver", realServer, {
-  steps: volume(350, 1000),
+  steps: volume(175, 1000),
   stepsPerRun: volume(175, 250),
   servers: "one",
   startMs: coldStartTimeoutMs,

@@ -1,4 +1,4 @@
-// Deployments of 60 pods (30 in `npm test`) on three real nodes with our addresses: one and three interfaces, bridge
+// Deployments of 60 pods (20 in `npm test`) on three real nodes with our addresses: one and three interfaces, bridge
 // and macvlan, both families; scaled, rolled, daemons killed, a node lost, the API server away. One story, in order.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
@@ -17,9 +17,9 @@ import { volume } from "../volume.ts";
 /** 60 pods with three interfaces take about 40 s on two idle cores; five times that for a busy machine. */
 const storyMs = volume(240_000, 3 * 240_000);
 const outageMs = 20_000;
-const many = volume(30, 60);
+const many = volume(20, 60);
 const half = many / 2;
-const few = 10;
+const few = volume(6, 10);
 
 let lab: Cluster;
 let holdfast: LabHoldfast;

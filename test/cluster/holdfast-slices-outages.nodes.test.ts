@@ -23,6 +23,8 @@ import { NodeTool } from "./slice-tool.ts";
 const outageMs = volume(20_000, 60_000);
 /** So many addresses a node gives in each of the two halves of the outage. */
 const givenEach = volume(20, 60);
+/** Between two of them on a node: without one the three nodes take both cores from whoever else is tested. */
+const restMs = volume(50, 0);
 /** What a node has at most in this story; a slice has 32. */
 const livingMax = 20;
 const network: NetworkPlan = {
@@ -51,7 +53,7 @@ beforeEach(() => onTestFailed(() => console.error(fixture.holdfast.lastWords()))
 
 const livingCount = () => tools.reduce((sum, { living }) => sum + living.size, 0);
 
-/** ADD and DEL without pause until it is ended. */
+/** ADD and DEL, one after the other, until it is ended. */
 class Churn {
   /** ADDs that were answered with an address, and that were not. */
   given = 0;
@@ -68,6 +70,7 @@ class Churn {
       if (tool.living.size >= livingMax || Math.random() >= 0.6) await tool.del();
       else if ((await tool.add()) === undefined) this.refused++;
       else this.given++;
+      await pause(restMs);
     }
   }
 

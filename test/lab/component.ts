@@ -15,8 +15,9 @@ export interface ComponentPlan {
   readonly command: readonly string[];
   readonly place: Place;
   readonly logFile: string;
-  /** True once it serves; asked every few milliseconds after the start. */
+  /** True once it serves; asked every `everyMs` after the start, 20 by default. */
   readonly isReady: () => Promise<boolean>;
+  readonly everyMs?: number;
 }
 
 export class ComponentError extends Error {
@@ -84,13 +85,13 @@ export class Component {
 
   /** Asks until it is ready, and not a moment longer than it runs. */
   async #whileRunning(isReady: () => Promise<boolean>, signal: AbortSignal | undefined): Promise<void> {
-    const { name } = this.plan;
+    const { name, everyMs = 20 } = this.plan;
     let endedEarly = false;
     const ask = async () => {
       endedEarly = this.#hasEnded;
       return endedEarly || (await isReady());
     };
-    await until(ask, { what: `${name} to be ready`, everyMs: 20, signal }).catch((cause: unknown) => {
+    await until(ask, { what: `${name} to be ready`, everyMs, signal }).catch((cause: unknown) => {
       signal?.throwIfAborted();
       throw new ComponentError("NotReady", `${name} did not become ready; its last words:\n${this.logTail()}`, cause);
     });

@@ -1,4 +1,5 @@
-// The images of the lab, made once into the cache: a static `pause`, and busybox from Debian's busybox-static.
+// The images of the lab, made once into the cache: a static `pause`, and busybox from Debian's busybox-static. Beside
+// them a program that nodes run.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -16,19 +17,23 @@ export interface LabImages {
   readonly archive: string;
   /** The static binary by itself; also the init of every node. */
   readonly pause: string;
+  /** Lists the addresses in all sandboxes of a node. */
+  readonly addresses: string;
 }
 
-const source = join(import.meta.dirname, "pause.c");
+const programs = ["pause", "addresses"] as const;
+const sourceOf = (program: string) => join(import.meta.dirname, `${program}.c`);
 const busybox = "/bin/busybox";
 /** Part of the key: raise it when the images below change in what they hold. */
 const layout = "2";
 
 export async function ensureImages(cache: string = cacheRoot()): Promise<LabImages> {
   if (!existsSync(busybox)) throw new Error(`${busybox} is missing: install Debian's busybox-static`);
-  const hash = createHash("sha256").update(layout).update(readFileSync(source)).update(readFileSync(busybox));
+  const hash = createHash("sha256").update(layout).update(readFileSync(busybox));
+  for (const program of programs) hash.update(readFileSync(sourceOf(program)));
   const folder = join(cache, "images", hash.digest("hex").slice(0, 12));
   if (!existsSync(folder)) await makeImages(folder);
-  return { archive: join(folder, "images.tar"), pause: join(folder, "pause") };
+  return { archive: join(folder, "images.tar"), pause: join(folder, "pause"), addresses: join(folder, "addresses") };
 }
 
 /** Into a folder of its own, renamed when it is whole: two makers at once do not meet; the second's is dropped. */
@@ -36,10 +41,11 @@ async function makeImages(folder: string): Promise<void> {
   mkdirSync(dirname(folder), { recursive: true });
   const temporary = mkdtempSync(`${folder}.`);
   try {
-    const pause = join(temporary, "pause");
-    await run(["gcc", "-static", "-O2", "-Wall", "-o", pause, source]);
+    const binary = (program: string) => join(temporary, program);
+    for (const program of programs)
+      await run(["gcc", "-static", "-O2", "-Wall", "-o", binary(program), sourceOf(program)]);
     const applets = (await run([busybox, "--list"])).trim().split("\n");
-    const images = [pauseOf(readFileSync(pause)), busyboxOf(readFileSync(busybox), applets)];
+    const images = [pauseOf(readFileSync(binary("pause"))), busyboxOf(readFileSync(busybox), applets)];
     writeFileSync(join(temporary, "images.tar"), imageArchive(images));
     renameSync(temporary, folder);
   } catch (error) {

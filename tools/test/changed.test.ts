@@ -4,11 +4,16 @@ import { dirname, join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { type Graph, graphOf, reachedBy } from "./changed.ts";
+import { type Graph, graphOf, isPure, reachedBy } from "./changed.ts";
 
 const files: Readonly<Record<string, string>> = {
   "src/net/address.ts": "export const address = 1;",
   "src/net/alone.ts": "export const alone = 1;",
+  "src/net/file.ts":
+    'import type { Stats } from "node:fs";\nimport { read } from "../node/read.ts"; console.log(read);',
+  "src/node/read.ts": 'import { readFileSync } from "node:fs"; export const read = readFileSync;',
+  "src/net/typed.ts": 'import type { Stats } from "node:fs"; export const typed = (stats: Stats) => stats.size;',
+  "src/net/file.test.ts": 'import "./file.ts";\nimport "./typed.ts";',
   "src/node/daemon.ts": 'import { address } from "../net/address.ts"; export const daemon = address;',
   "bin/holdfast.ts": 'import { daemon } from "../src/node/daemon.ts"; console.log(daemon);',
   "test/caller.ts": 'import { alone } from "../src/net/alone.ts"; console.log(alone);',
@@ -42,5 +47,17 @@ describe("what a change reaches", () => {
     [["package-lock.json"], tests],
   ])("%j", (changed, reached) => {
     expect(reachedBy(graph, tests, changed, (file) => files[file] ?? "")).toEqual(reached);
+  });
+
+  test.each([
+    ["src/net/address.ts", true],
+    ["src/net/typed.ts", true],
+    ["src/node/read.ts", false],
+    ["src/net/file.ts", false], // by what it imports
+    ["bin/holdfast.ts", false],
+    ["test/caller.ts", false], // what tests stand on is judged by them
+    ["deploy/crds/pool.yaml", false], // no source
+  ])("%s is pure: %s", (file, expected) => {
+    expect(isPure(graph, file, (each) => files[each] ?? "")).toBe(expected);
   });
 });

@@ -34,6 +34,20 @@ export function graphOf(root: string, tests: readonly string[]): Graph {
   return graph;
 }
 
+/** A source of values in, values out: neither it nor what it imports reaches for files, processes or the network. */
+export function isPure(graph: Graph, file: string, textOf: (file: string) => string): boolean {
+  if (!file.startsWith("src/")) return false;
+  const seen = new Set([file]);
+  for (const each of seen) {
+    if (!graph.has(each) || outside.test(textOf(each))) return false;
+    for (const imported of graph.get(each) ?? []) seen.add(imported);
+  }
+  return true;
+}
+
+const outside =
+  /^(?:import|export)\b(?! type\b)[^;]*?"(?:node:(?!crypto|util|buffer)|undici|koffi)|\b(?:process|globalThis)\.|\b(?:import|fetch)\(/m;
+
 /** The file's imports, but for types alone; and programs: our own as a person starts it, files named by their URL. */
 function reachedFrom(file: string, text: string): string[] {
   const names = [

@@ -5,12 +5,16 @@
 //   npm test -- src/net                 the files whose path contains src/net
 //   npm test -- src/net -t "RFC 5952"   and only the tests whose name matches
 //   npm test -- --changed               what changes since main (on main: HEAD; --changed=COMMIT) can have broken
+//                                       (of pure ones: in values; the stories are left to npm test)
 //   npm test -- --suite=unit,embedded   only these suites
 //   npm test -- --list                  runs nothing; names each test file and its suite
 import { globSync, readFileSync } from "node:fs";
+import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 
-import { changedFiles, graphOf, reachedBy } from "./changed.ts";
+import { changedFiles, type Graph, graphOf, isPure, reachedBy } from "./changed.ts";
+import { flagsFor, lanesFor } from "./lanes.ts";
+import { childrenSeconds, linesOf, type Phase, spentIn } from "./phases.ts";
 import { missingFor } from "./requirements.ts";
 import { removeScratch, scratchFolder } from "./scratch.ts";
 import { isFullOnly, type Suite, suiteOf, suites } from "./suites.ts";
@@ -69,20 +73,9 @@ if (own.has("changed") && chosen.size === 0) {
 
 const startedMs = Date.now();
 const skips: Skip[] = [];
-/** Lanes run at once, each group by group: suites on nodes mostly wait for pods. Both end at about the same time. */
-const lanes: readonly (readonly Suite["at"][])[] = [
-  ["together", "crowd", "few"],
-  ["nodes", "late"],
-];
-const limits = {
-  // Files of one worker share its modules: loading them anew for each file took longer than most of the tests in it.
-  together: ["--no-isolate"],
-  crowd: ["--no-isolate", "--maxWorkers=6"],
-  // The cases of one file that run side by side wait for the API server and its controllers.
-  few: ["--no-isolate", "--maxWorkers=3", "--maxConcurrency=8"],
-  nodes: ["--maxWorkers=2"],
-  late: ["--maxWorkers=2"],
-};
+const phases: Phase[] = [];
+const machine = { cores: availableParallelism(), memoryBytes: totalmem() };
+const lanes = lanesFor(machine);
 const busyLanes = lanes.filter((groups) => [...chosen.keys()].some(({ at }) => groups.includes(at)));
 const output = busyLanes.length > 1 ? "lines" : "inherit";
 const scratch = scratchFolder();
@@ -93,7 +86,10 @@ for (const ran of await Promise.all(lanes.map(runLane))) totals = plusTotals(tot
 if (scratch !== undefined) removeScratch(scratch);
 keepTimes(root, totals.timesMs);
 if (totals.timesMs.size > 1) {
-  log(`the slowest of ${totals.timesMs.size} files, ${Math.round((Date.now() - startedMs) / 1000)} s in all:`);
+  const seconds = (Date.now() - startedMs) / 1000;
+  log(spentIn(seconds, childrenSeconds(), machine.cores));
+  for (const line of linesOf(phases)) console.error(line);
+  log(`the slowest of ${totals.timesMs.size} files:`);
   for (const line of slowest(totals.timesMs)) console.error(line);
 }
 for (const { suite, reason } of skips) log(`skipped suite "${suite}": ${reason}`);
@@ -113,7 +109,10 @@ async function runLane(groups: readonly Suite["at"][]): Promise<Totals> {
         if (reason === undefined) files.push(...its);
         else skips.push({ suite: suite.name, reason, required: suite.required });
       }
-      if (files.length > 0) ran = plusTotals(ran, await runVitest(root, files, [...flags, ...limits[at]], output));
+      if (files.length === 0) continue;
+      const fromMs = Date.now() - startedMs;
+      ran = plusTotals(ran, await runVitest(root, files, [...flags, ...flagsFor(at, machine)], output));
+      phases.push({ name: at, files: files.length, fromMs, toMs: Date.now() - startedMs });
     } catch (error) {
       // The other lane and the next group go on; the closing line counts it.
       ran = plusTotals(ran, crashOf(error));
@@ -129,7 +128,22 @@ function changedTests(): string[] {
   // They read the tree itself: documents, import directions, the table of complaints.
   const always = files.length === 0 ? [] : testFiles.filter((file) => /^test\/repository\/d|\/table\.unit/.test(file));
   log(`changed: ${files.length}; test files that reach them: ${reached.length} of ${testFiles.length}`);
-  return [...new Set([...always, ...reached])].sort();
+  return [...new Set([...always, ...withoutStories(files, reached, graph)])].sort();
+}
+
+/** What is pure is judged by its own tests, in a minute or two; whoever names suites has the stories too. */
+function withoutStories(files: readonly string[], reached: readonly string[], graph: Graph): readonly string[] {
+  const isTest = (file: string) => file.endsWith(".test.ts");
+  const sources = files.filter((file) => !isTest(file) && !file.endsWith(".md"));
+  const textOf = (file: string) => readFileSync(join(root, file), "utf8");
+  if (own.has("suite") || !sources.every((file) => isPure(graph, file, textOf))) return reached;
+  const near = reached.filter(
+    (file) => files.includes(file) || ["unit", "browser"].includes(suiteOf(file)?.name ?? ""),
+  );
+  if (near.length === 0) return reached;
+  const left = reached.length - near.length;
+  if (left > 0) log(`all of them are pure: ${left} files of other suites, which reach them too, are left to npm test`);
+  return near;
 }
 
 /**

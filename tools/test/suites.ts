@@ -17,11 +17,11 @@ export interface Suite {
   /** Real Kubernetes programs, built from source once per version. */
   readonly kube?: readonly ProgramName[];
   /**
-   * How many of its files run at once. `together`: as many as there are cores. `crowd`: six, since they mostly wait and
-   * start few processes. `few`: three, since each starts programs that load the machine. Beside all these, `nodes`:
-   * two, since they load it with nodes and pods; and then `late`: two.
+   * With which others it runs (lanes.ts). `together`: they compute. `crowd`: they mostly wait and start few processes.
+   * `few`: each starts programs that load the machine. `nodes`: they wait for pods. `programs`: processes, clients and
+   * guests; Kubernetes is not needed, so that they run while it is built.
    */
-  readonly at: "together" | "crowd" | "few" | "nodes" | "late";
+  readonly at: "together" | "crowd" | "few" | "nodes" | "programs";
   /** A required suite that is skipped makes CI fail. */
   readonly required: boolean;
 }
@@ -77,7 +77,7 @@ export const suites: readonly Suite[] = [
     ],
     // The two of Open vSwitch and OVN for their schemas only: installed, they would start services.
     unpacked: ["kubernetes-client", "openvswitch-switch", "ovn-central"],
-    at: "late",
+    at: "programs",
     required: true,
   },
   {
@@ -95,7 +95,7 @@ export const suites: readonly Suite[] = [
     debian: [...ovnDebianPackages, ...clientDebianPackages, "iproute2", "tshark", "util-linux"],
     unpacked: [...guestUnpackedPackages, "isc-dhcp-relay"], // installed, the relay would be a service
     root: true,
-    at: "late",
+    at: "programs",
     required: true,
   },
   {
@@ -104,7 +104,7 @@ export const suites: readonly Suite[] = [
     debian: [...labDebianPackages, ...shimDebianPackages, "conmon", "podman"],
     root: true,
     kube: [...controlPlane, "cnitool"],
-    at: "late",
+    at: "nodes",
     required: true,
   },
   {

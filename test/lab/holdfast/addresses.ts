@@ -86,25 +86,17 @@ export async function settled(lab: Cluster, count: number, timeoutMs = 90_000): 
 }
 
 /**
- * The addresses in every named network namespace of the node, each namespace after a line with its name. The kernel's
- * own word, also of sandboxes that are being removed. Without link-local addresses. One process for each namespace.
+ * The addresses in every named network namespace of the node: the kernel's own word, also of sandboxes that are being
+ * removed. Key: interface, as in net1; every test gives one interface name to one network.
  */
-const listing = `for each in /run/netns/*; do
-  [ -e "$each" ] || continue
-  echo "@ \${each##*/}"
-  ip -n "\${each##*/}" -o addr show scope global 2>/dev/null
-done
-true`;
-
-/** Key: interface, as in net1; every test gives one interface name to one network. */
 export async function kernelAddresses(node: LabNode): Promise<Holder[]> {
   const holders: Holder[] = [];
   let sandbox = "";
-  for (const line of (await node.exec(["sh", "-c", listing])).split("\n")) {
-    const [first, port = "", , cidr = ""] = line.split(/\s+/);
-    if (first === "@") sandbox = port;
-    else if (cidr !== "" && port !== "lo" && port !== "eth0") {
-      holders.push({ network: port, address: cidr.split("/")[0] ?? "", who: `${node.name} ${sandbox} ${port}` });
+  for (const line of (await node.sandboxAddresses()).split("\n")) {
+    const [first = "", second = ""] = line.split(" ");
+    if (first === "@") sandbox = second;
+    else if (second !== "" && first !== "eth0") {
+      holders.push({ network: first, address: second, who: `${node.name} ${sandbox} ${first}` });
     }
   }
   return holders;

@@ -12,7 +12,7 @@ import { StateFile } from "../state.ts";
 import { together } from "../wait.ts";
 import { apis, type LabApi } from "./api.ts";
 import { holdfastCommand } from "./launch.ts";
-import { ask, givesAddresses, type CniAnswer, type CniRequest } from "./request.ts";
+import { ask, givesAddresses, statusEveryMs, type CniAnswer, type CniRequest } from "./request.ts";
 
 export interface FixtureOptions {
   readonly api: "real" | "embedded";
@@ -138,7 +138,14 @@ function makeDaemon(api: LabApi, state: StateFile, name: string, metricsPort: nu
   );
   const logFile = join(state.folder, `${name}.log`);
   const isReady = () => givesAddresses(socket);
-  const plan = { name: `holdfast node ${name}`, command, place: onTheMachine, logFile, isReady };
+  const plan = {
+    name: `holdfast node ${name}`,
+    command,
+    place: onTheMachine,
+    logFile,
+    isReady,
+    everyMs: statusEveryMs,
+  };
   return { name, socket, metricsPort, process: new Component(plan, state) };
 }
 

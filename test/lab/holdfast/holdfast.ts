@@ -15,7 +15,7 @@ import { together, until } from "../wait.ts";
 import { kubeconfigOf } from "./accounts.ts";
 import { holdfastCommand } from "./launch.ts";
 import { applyManifests } from "./manifests.ts";
-import { givesAddresses } from "./request.ts";
+import { givesAddresses, statusEveryMs } from "./request.ts";
 
 export interface HoldfastOptions {
   /** Whether upstream is there too; the lab has none, so `off` by default: nothing waits for the detection. */
@@ -109,6 +109,7 @@ export class LabHoldfast {
       place: insideOf(node.pid),
       logFile: join(node.folder, "holdfast.log"),
       isReady: () => givesAddresses(join(`/proc/${node.pid}/root`, socket), slicing),
+      everyMs: statusEveryMs,
     });
     this.#daemons.set(node.name, daemon);
     await daemon.start();

@@ -13,7 +13,7 @@ import { asNewNode, insideOf, onTheMachine } from "../place.ts";
 import { reap, removeCluster } from "../reaper.ts";
 import { StateFile } from "../state.ts";
 import { holdfastCommand } from "./launch.ts";
-import { givesAddresses } from "./request.ts";
+import { givesAddresses, statusEveryMs } from "./request.ts";
 
 export interface HostPlan {
   readonly kubeconfig: string;
@@ -78,6 +78,7 @@ export class LabHost {
         place: onTheMachine,
         logFile: log("holdfast"),
         isReady: () => givesAddresses(socket),
+        everyMs: statusEveryMs,
       },
       state,
     );

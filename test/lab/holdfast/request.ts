@@ -44,6 +44,9 @@ export async function ask(socketPath: string, request: CniRequest): Promise<CniA
   return { status: exitStatus, body: text === "" ? undefined : (JSON.parse(text) as CniBody) };
 }
 
+/** A daemon that begins waits seconds for the leader's word: at fifty times a second the question took half a core. */
+export const statusEveryMs = 100;
+
 /**
  * STATUS, as a runtime asks before it sends the first pod: the daemon listens, and knows what its node holds. `slicing`
  * asks for a sliced network, which needs no API server.

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "../cluster.ts";
 import { duplicates, kernelAddresses } from "./addresses.ts";
 
-/** A listing of 60 namespaces costs 0.2 s of a core; a freed address rests for 30 s: one given twice is seen twice. */
+/** A freed address rests for 30 s: one given twice is seen twice. */
 const everyMs = 2000;
 
 export class Sampler {

@@ -7,7 +7,7 @@ import { DaemonWriter, race, type RaceNetwork } from "../race.ts";
 import type { GetFixture } from "../suite.ts";
 
 /** ADDs of each of the eight lanes; `RACE_ROUNDS=400` is some 3,000 for each network. */
-const rounds = Number(process.env["RACE_ROUNDS"] ?? volume(15, 50));
+const rounds = Number(process.env["RACE_ROUNDS"] ?? volume(10, 50));
 
 export function besideStories(fixture: GetFixture): void {
   it.each<RaceNetwork>([
