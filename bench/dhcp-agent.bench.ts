@@ -2,7 +2,7 @@
 //
 //   npm run bench -- dhcp-agent [--bindings 10000] [--starts 3] [--takeovers 5] [--node-options "..."]
 //
-// The agent is `./holdfast agent` with the environment of the controller's Deployment, on an interface of a namespace
+// The agent is the image's program, with the environment of the agents' Deployment, on an interface of a namespace
 // of its own; the embedded API is another process. Measured: VmRSS at rest (it uses less than a twentieth of a core)
 // and VmHWM, of --starts starts each; then, with two agents and all bindings, from SIGKILL of the one that answers at
 // the server's address until the other says that it does, --takeovers times: 3 s of the Lease, up to a second to see
@@ -22,6 +22,7 @@ import { ApiProcess } from "./dhcp-pool/api.ts";
 import { poolKey, poolSpec } from "./dhcp-pool/plan.ts";
 import { AgentProcess } from "./dhcp/agent.ts";
 import { close } from "./measure.ts";
+import { shippedProgram } from "./shipped-program.ts";
 
 const { values } = parseArgs({
   options: {
@@ -40,7 +41,9 @@ const log = progress("dhcp-agent");
 const folder = mkdtempSync(join(tmpdir(), "holdfast-dhcp-agent-"));
 
 async function run(wire: Wire, api: ApiProcess) {
-  const place = (name: string) => ({ name, netns: wire.netns(name), folder, kubeconfig: api.kubeconfig, nodeOptions });
+  const program = await shippedProgram(folder);
+  const { kubeconfig } = api;
+  const place = (name: string) => ({ name, netns: wire.netns(name), folder, program, kubeconfig, nodeOptions });
   const memory = async () => {
     const all: { rssMiB: number; peakMiB: number }[] = [];
     for (let round = 0; round < starts; round++) {

@@ -2,7 +2,7 @@
 //
 //   npm run bench -- dhcp-pool [--bindings 100000] [--nics 10] [--restarts 3] [--node-options "..."] [--no-peer]
 //
-// The controller is `./holdfast controller` with the arguments and the environment of deploy/holdfast.yaml, a process
+// The controller is the image's program, with the arguments and the environment of deploy/holdfast.yaml, a process
 // of its own; the embedded API is another. Measured: without any pool; with a /8 (from its creation until its status
 // says what is available); with --bindings in it, --nics of them in each network config, started anew --restarts times:
 // until it is ready (all is listed), until the pool's status counts every binding, until it rests; then VmRSS and VmHWM

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { freePort } from "../../test/lab/port.ts";
 import { until } from "../../test/lab/wait.ts";
-import { root } from "../cni/lab.ts";
+import { shippedEnvironment, type ShippedProgram } from "../shipped-program.ts";
 import { usageOf } from "../slices/usage.ts";
 import { systemNamespace } from "./plan.ts";
 import { shippedController } from "./shipped.ts";
@@ -19,11 +19,19 @@ export interface Memory {
 
 /** After SIGTERM; then SIGKILL. */
 const drainMs = 10_000;
-/** At rest: in so long it used less than a tenth of it of processor time. */
-const restMs = 2000;
+/** At rest: it used less than a tenth of it of processor time; long enough to give back what V8 kept. */
+const restMs = 8000;
 const restLimitMs = 900_000;
 /** Replaced below: another place, and no image to read from a pod. */
 const placeArgs = ["--system-namespace", "--metrics-port"];
+
+export interface ControllerPlace {
+  readonly folder: string;
+  readonly program: ShippedProgram;
+  readonly kubeconfig: string;
+  /** In place of the Deployment's NODE_OPTIONS. */
+  readonly nodeOptions: string | undefined;
+}
 
 export class ControllerProcess implements AsyncDisposable {
   readonly metricsPort: number;
@@ -31,24 +39,25 @@ export class ControllerProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #log: string;
 
-  private constructor(folder: string, kubeconfig: string, metricsPort: number, nodeOptions: string | undefined) {
+  private constructor({ folder, program, kubeconfig, nodeOptions }: ControllerPlace, metricsPort: number) {
     this.metricsPort = metricsPort;
     this.#log = join(folder, "controller.log");
     const { args, env } = shippedController();
     const kept = args.filter((arg) => !placeArgs.some((name) => arg.startsWith(`${name}=`)));
     const place = [`--system-namespace=${systemNamespace}`, `--metrics-port=${metricsPort}`];
-    const words = [...kept, ...place, `--kubeconfig=${kubeconfig}`, "--agent-image=none"];
+    const self = [`--kubeconfig=${kubeconfig}`, "--agent-image=none"];
+    const [node, ...words] = [...program, ...kept, ...place, ...self] as const;
     const log = openSync(this.#log, "a");
-    this.#child = spawn(join(root, "holdfast"), words, {
+    this.#child = spawn(node, words, {
       stdio: ["ignore", log, log],
-      env: { ...process.env, ...env, ...(nodeOptions !== undefined && { NODE_OPTIONS: nodeOptions }) },
+      env: shippedEnvironment({ ...env, ...(nodeOptions !== undefined && { NODE_OPTIONS: nodeOptions }) }),
     });
     closeSync(log);
   }
 
-  /** Ready: it has listed everything. `nodeOptions`: in place of the Deployment's. */
-  static async start(folder: string, kubeconfig: string, nodeOptions?: string): Promise<ControllerProcess> {
-    const controller = new ControllerProcess(folder, kubeconfig, await freePort(), nodeOptions);
+  /** Ready: it has listed everything. */
+  static async start(place: ControllerPlace): Promise<ControllerProcess> {
+    const controller = new ControllerProcess(place, await freePort());
     try {
       await controller.until("be ready", async () => {
         return (await fetch(`http://127.0.0.1:${controller.metricsPort}/readyz`)).ok;

@@ -2,8 +2,9 @@
 import * as kinds from "../../src/cluster/resources.ts";
 import { type Connection, connect } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
+import { shippedProgram } from "../shipped-program.ts";
 import { ApiProcess } from "./api.ts";
-import { ControllerProcess, type Memory } from "./controller.ts";
+import { type ControllerPlace, ControllerProcess, type Memory } from "./controller.ts";
 import { network, poolSpec } from "./plan.ts";
 import type { SeedPlan } from "./seeding.ts";
 
@@ -28,14 +29,12 @@ export interface Built extends Memory {
 const at = { namespace: network.namespace, name: network.name };
 
 export class PoolStage implements AsyncDisposable {
-  readonly #folder: string;
-  readonly #nodeOptions: string | undefined;
+  readonly #place: ControllerPlace;
   readonly #api: ApiProcess;
   readonly #connection: Connection;
 
-  private constructor(folder: string, nodeOptions: string | undefined, api: ApiProcess, connection: Connection) {
-    this.#folder = folder;
-    this.#nodeOptions = nodeOptions;
+  private constructor(place: ControllerPlace, api: ApiProcess, connection: Connection) {
+    this.#place = place;
     this.#api = api;
     this.#connection = connection;
   }
@@ -44,7 +43,8 @@ export class PoolStage implements AsyncDisposable {
   static async set(folder: string, nodeOptions?: string): Promise<PoolStage> {
     const api = await ApiProcess.start(folder);
     const connection = connect(await loadKubeconfig({ path: api.kubeconfig }), { userAgent: "dhcp-pool" });
-    return new PoolStage(folder, nodeOptions, api, connection);
+    const program = await shippedProgram(folder);
+    return new PoolStage({ folder, program, kubeconfig: api.kubeconfig, nodeOptions }, api, connection);
   }
 
   seed(plan: SeedPlan): Promise<void> {
@@ -83,7 +83,7 @@ export class PoolStage implements AsyncDisposable {
   }
 
   #controller(): Promise<ControllerProcess> {
-    return ControllerProcess.start(this.#folder, this.#api.kubeconfig, this.#nodeOptions);
+    return ControllerProcess.start(this.#place);
   }
 
   async #figures(controller: ControllerProcess, bindings?: number): Promise<Figures> {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { imageName } from "../generate/deploy/installation.ts";
 import { version } from "../generate/deploy/version.ts";
 import { imageArchive } from "./archive.ts";
+import { bundle, entryName, nodeFlags } from "./bundle.ts";
 import { appLayer, appPath, nodeLayer, nodePath, shimFolder, type Shims } from "./layers.ts";
 import { librariesOf } from "./libraries.ts";
 import { productionPackages } from "./packages.ts";
@@ -28,15 +29,16 @@ export async function buildImage({ name, shims }: BuildOptions): Promise<{ name:
   const program = join(node, "bin", "node");
   const libraries = await librariesOf([program, addon]);
   const packages = productionPackages(root, { os: "linux", cpu: process.arch });
+  const app = await bundle(root);
   const plan = {
     name: name ?? imageName(version()),
     architecture,
     layers: [
       { about: "Node and its libraries", entries: nodeLayer(program, join(node, "LICENSE"), libraries) },
-      { about: "Holdfast", entries: appLayer({ root, packages, shims }) },
+      { about: "Holdfast", entries: appLayer({ root, program: app, packages, shims }) },
     ],
     config: {
-      Entrypoint: [nodePath, `${appPath}/bin/holdfast.ts`],
+      Entrypoint: [nodePath, ...nodeFlags, `${appPath}/${entryName}`],
       Env: ["PATH=/usr/local/bin", "NODE_ENV=production", `HOLDFAST_SHIMS=${shimFolder}`],
       WorkingDir: "/",
       Labels: { "org.opencontainers.image.title": "holdfast", "org.opencontainers.image.version": version() },

@@ -3,10 +3,11 @@ import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { TarEntry } from "../../test/lab/tar.ts";
+import { type BundledFile, nativePackages } from "./bundle.ts";
 import type { Library } from "./libraries.ts";
 
 export const nodePath = "/usr/local/bin/node";
-/** The checkout's part that runs, and the plugins of which `holdfast cni install` puts one into place. */
+/** The program, and the plugins of which `holdfast cni install` puts one into place. */
 export const appPath = "/app";
 export const shimFolder = `${appPath}/shims`;
 
@@ -43,32 +44,33 @@ export interface Shims {
 
 export interface AppParts {
   readonly root: string;
+  readonly program: readonly BundledFile[];
   /** Paths below the root. */
   readonly packages: readonly string[];
   readonly shims: Shims;
 }
 
-export function appLayer({ root, packages, shims }: AppParts): TarEntry[] {
-  const paths = [
-    "package.json",
-    "LICENSE",
-    ...walk(root, "bin", isSource),
-    ...walk(root, "src", isSource),
-    ...packages.flatMap((path) => walk(root, path, isRunnable)),
+export function appLayer({ root, program, packages, shims }: AppParts): TarEntry[] {
+  const isNative = (path: string) => nativePackages.some((name) => path.includes(name));
+  // A package that is in the program already leaves its license beside it.
+  const ofPackages = packages.flatMap((path) => walk(root, path, isNative(path) ? isRunnable : isLicense));
+  const paths = ["package.json", "LICENSE", ...ofPackages];
+  const files = [
+    ...program.map(({ name, content }) => file(`${appPath}/${name}`, content)),
+    ...paths.map((path) => file(`${appPath}/${path}`, readFileSync(join(root, path)))),
   ];
-  const files = paths.map((path) => file(`${appPath}/${path}`, readFileSync(join(root, path))));
   for (const kind of ["native", "fallback"] as const) {
     files.push(file(`${shimFolder}/${kind}`, readFileSync(shims[kind]), true));
   }
   return [...foldersOf(files), ...files];
 }
 
-const isSource = (path: string) => !path.endsWith(".test.ts") && !path.includes("/testing/");
+const isLicense = (path: string) => /\/(LICENSE|LICENCE|COPYING|NOTICE)[^/]*$/i.test(path);
 
 /** What can run of a package, and its license. By the kind of file only: which folders it needs is its own affair. */
 function isRunnable(path: string): boolean {
-  if (/\/(LICENSE|LICENCE|COPYING|NOTICE)[^/]*$/i.test(path)) return true;
-  return /\.(js|cjs|mjs|json|node|wasm)$/.test(path) && !/\/musl_\w+\//.test(path); // Node here is linked to glibc
+  // Node here is linked to glibc.
+  return isLicense(path) || (/\.(js|cjs|mjs|json|node|wasm)$/.test(path) && !/\/musl_\w+\//.test(path));
 }
 
 function walk(root: string, folder: string, accept: (path: string) => boolean): string[] {
