@@ -1,7 +1,7 @@
 // DHCP exchanges (DORA) a second below 1 % loss, by perfdhcp as a relay of 10,000 reserved clients: ours, Kea, dnsmasq
 import { ensureDebianPackages } from "../tools/bootstrap/debian.ts";
 import { Ground } from "./dhcp/ground.ts";
-import { type Contestant, dnsmasq, kea, ours, oursByUdp } from "./dhcp/peers.ts";
+import { type Contestant, dnsmasq, floor, kea, ours, oursByUdp } from "./dhcp/peers.ts";
 import { perfdhcp } from "./dhcp/perfdhcp.ts";
 import { highestRate } from "./dhcp/search.ts";
 import { close } from "./measure.ts";
@@ -59,13 +59,16 @@ async function measure(contestant: Contestant): Promise<Measures> {
 }
 
 if (process.getuid?.() !== 0) throw new Error("it makes namespaces: run it as root");
-const { reason } = ensureDebianPackages(["iproute2", "kea-admin", "kea-dhcp4-server", "dnsmasq-base"], (line) =>
-  console.log(line),
+const { reason } = ensureDebianPackages(
+  ["iproute2", "kea-admin", "kea-dhcp4-server", "dnsmasq-base", "gcc", "libc6-dev"],
+  (line) => console.log(line),
 );
 if (reason !== undefined) throw new Error(reason);
 
 const only = process.argv.slice(2);
-const contestants = [ours, oursByUdp, kea, dnsmasq].filter(({ name }) => only.length === 0 || only.includes(name));
+const contestants = [floor, ours, oursByUdp, kea, dnsmasq].filter(
+  ({ name }) => only.length === 0 || only.includes(name),
+);
 const results = new Map<string, Measures>();
 for (const contestant of contestants) results.set(contestant.name, await measure(contestant));
 for (const [name, { exchangesPerSecond, cpuMicrosPerExchange, p50Ms, p99Ms, rssMiB }] of results) {

@@ -32,6 +32,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
   });
   const { client } = connection;
   const instance = process.env["POD_NAME"] ?? `${hostname()}-${process.pid}`;
+  const replicas = Math.max(1, options.agentReplicas);
   const image = options.agentImage ?? (await imageOf(client, systemNamespace, log));
   const assembled = assembleController({
     client,
@@ -58,7 +59,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
     },
     gate: options.persistentIps,
     needsLabel: options.persistentIpsLabel,
-    ...(image !== undefined && { agents: { image, replicas: Math.max(1, options.agentReplicas) } }),
+    ...(image !== undefined && { agents: { image, replicas, trustedNamespaces: options.trustedNamespaces } }),
     clusterRanges: namedRanges(options.clusterCidrs),
     ...(options.webhookPort !== undefined && { webhook: { port: options.webhookPort } }),
     registry,

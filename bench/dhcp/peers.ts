@@ -1,11 +1,12 @@
 // The servers that are measured, each as a process in the server's namespace: ours, Kea and dnsmasq, with the same
-// reservations. Each writes below a folder of its own, in memory where the machine has room.
+// reservations, and the floor (floor.c), which decides nothing. Each writes below a folder of its own, in memory where
+// the machine has room.
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { dnsServer, leaseSeconds, netmask, reservations, router, subnet } from "./plan.ts";
+import { dnsServer, firstAddress, leaseSeconds, netmask, reservations, router, serverAddress, subnet } from "./plan.ts";
 
 export interface Contestant {
   readonly name: string;
@@ -36,6 +37,17 @@ export const oursByUdp: Contestant = {
   name: "holdfast by UDP",
   hasAddress: true,
   prepare: () => oursBy(["udp"]),
+};
+
+/** What perfdhcp can make at most, beside a server that costs next to nothing. */
+export const floor: Contestant = {
+  name: "floor",
+  hasAddress: true,
+  prepare(folder) {
+    const program = join(folder, "floor");
+    execFileSync("gcc", ["-O2", "-Wall", "-o", program, fileURLToPath(new URL("./floor.c", import.meta.url))]);
+    return { command: [program, serverAddress, firstAddress] };
+  },
 };
 
 /** Threads on, as many as there are cores; leases in memory alone, which is its fastest. */

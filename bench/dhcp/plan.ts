@@ -9,6 +9,8 @@ export const relayAddress = "10.42.0.2";
 export const router = "10.42.0.254";
 export const dnsServer = "10.42.0.253";
 export const leaseSeconds = 3600;
+/** Of the first client; the others follow. */
+export const firstAddress = "10.42.16.0";
 /** perfdhcp adds 0 to 9,999 to it, on the last bytes. */
 export const macBase = "02:00:00:00:00:00";
 

@@ -1,7 +1,7 @@
 // The DHCP agent, put together: it follows the pools and Holds of its networks, serves them on the wire, answers at the
 // server addresses by Lease, and keeps what it served last on the disk.
 //
-// Promised: it serves what the API server has, from the first list on; where the server does not answer within two
+// Promised: it serves what the API server has, once all of it is listed; where the server does not answer within two
 // seconds of the start, what was served last is served, until the server is there; while the server is away, what it
 // had last. Nothing that a client sends or an object says ends it.
 import type { Registry } from "prom-client";
@@ -14,16 +14,17 @@ import { DhcpV6Server } from "../dhcp/v6/server/server.ts";
 import { asError, untilAborted } from "../kube/abort.ts";
 import type { Informer } from "../kube/cache/informer.ts";
 import { type Clock, deadline, sleep } from "../kube/clock.ts";
+import { isEqual } from "../kube/conditions.ts";
 import { EventRecorder } from "../kube/events/events.ts";
-import { type DeepReadonly, keyOf, type ObjectKey } from "../kube/meta.ts";
+import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../kube/meta.ts";
 import { HealthServer } from "../kube/process/health.ts";
 import type { KubeMetrics } from "../kube/process/metrics.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";
 import { Findings } from "./compile/finding.ts";
-import { compileManagedPool } from "./compile/pool.ts";
+import { type CompiledPool, compileManagedPool } from "./compile/pool.ts";
 import { QuarantineWriter } from "./effects/quarantine-writer.ts";
-import { followHolds, type FollowOptions, followPool, followPools } from "./informers.ts";
+import { followHolds, type FollowOptions, followPools } from "./informers.ts";
 import { leasesPage } from "./leases-page.ts";
 import { AgentMetrics } from "./metrics.ts";
 import { NetworkAgent } from "./network-agent.ts";
@@ -83,7 +84,10 @@ class Agent {
   readonly #metrics: AgentMetrics | undefined;
   readonly #file: StateFile | undefined;
   readonly #serverV6 = new DhcpV6Server();
-  readonly #pools: readonly Informer<StoredManagedPool>[];
+  /** Key: the namespace. */
+  readonly #pools = new Map<string, Informer<StoredManagedPool>>();
+  /** Of every network: one of them may be served later. */
+  readonly #compiled = new Map<ObjectKey, { readonly pool: DeepReadonly<StoredManagedPool>; compiled: CompiledPool }>();
   /** Key: namespace/name of the network. */
   readonly #networks = new Map<ObjectKey, Followed>();
   readonly #following: FollowOptions;
@@ -94,7 +98,7 @@ class Agent {
   #hasStarted = false;
 
   constructor(options: AgentOptions) {
-    const { client, clock, log, systemNamespace, name, registry, targets, state } = options;
+    const { client, clock, log, systemNamespace, name, registry, state } = options;
     this.#options = { random: Math.random, ...options };
     const { random } = this.#options;
     const onError = (error: Error) => log.warn("in the background", { error });
@@ -104,9 +108,6 @@ class Agent {
     this.#quarantines = new QuarantineWriter({ client, clock, systemNamespace, onError });
     this.#metrics = registry && new AgentMetrics(registry);
     this.#file = state && new StateFile({ ...state, clock, onError });
-    const single = targets.filter(({ kind }) => kind === "pool").map(({ key }) => followPool(this.#following, key));
-    const all = targets.some(({ kind }) => kind === "network") ? [followPools(this.#following)] : [];
-    this.#pools = [...single, ...all];
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -116,8 +117,9 @@ class Agent {
     const server = health && (await this.#listen(health));
     this.#wire = await this.#open();
     try {
+      for (const namespace of this.#trusted) this.#followPools(namespace);
+      for (const { key } of targets) this.#followPools(parseKey(key).namespace ?? "");
       for (const { kind, key, interface: name } of targets) if (kind === "network") this.#add(key, name, undefined);
-      for (const informer of this.#pools) this.#followPools(informer);
       const work = this.#work.signal;
       this.#start(this.#quarantines.run(work));
       const saving = this.#file?.run(() => this.#state(), signal);
@@ -152,45 +154,61 @@ class Agent {
       saved: new Date(last.savedMs).toISOString(),
     });
     // What the server has said already is newer.
-    const isListed = this.#pools.every(({ hasSynced }) => hasSynced);
     for (const { network, pools, holds } of last.networks) {
-      for (const pool of pools) if (!isListed && !this.#isKnown(keyOf(pool))) this.#poolSet(pool);
+      for (const pool of pools) if (!this.#isListed(pool) && !this.#isKnown(keyOf(pool))) this.#poolSet(pool);
       const followed = this.#networks.get(network);
-      if (followed === undefined || followed.holds.hasSynced) continue;
-      for (const hold of holds) followed.agent.served.setHold(hold);
-      followed.agent.changed();
+      if (followed === undefined) continue;
+      if (!followed.holds.hasSynced) for (const hold of holds) followed.agent.served.setHold(hold);
+      followed.agent.begin();
     }
   }
 
   async #synced(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#pools.map((informer) => informer.synced(signal)));
+    await this.#poolsListed(signal);
     await Promise.all(Array.from(this.#networks.values(), ({ holds }) => holds.synced(signal)));
   }
 
-  #followPools(informer: Informer<StoredManagedPool>): void {
-    informer.handle(({ type, object }) =>
-      type === "delete" ? this.#poolDeleted(keyOf(object)) : this.#poolSet(object),
-    );
-    const signal = this.#work.signal;
-    this.#start(informer.run(signal));
-    const retain = () => {
-      if (!this.#pools.every(({ hasSynced }) => hasSynced)) return;
-      for (const { agent } of this.#networks.values()) {
-        agent.served.retainPools((key) => this.#isKnown(key));
-        agent.changed();
-      }
-    };
-    informer.synced(signal).then(retain, () => {}); // aborted before it was synced
+  /** All pools of its namespace are: if it is none of them, it is gone. */
+  #isListed({ metadata }: DeepReadonly<StoredManagedPool>): boolean {
+    return this.#pools.get(metadata.namespace ?? "")?.hasSynced === true;
+  }
+
+  get #arePoolsListed(): boolean {
+    return [...this.#pools.values()].every(({ hasSynced }) => hasSynced);
+  }
+
+  /** Also of a namespace that comes to be followed meanwhile: a map gives those that are added behind. */
+  async #poolsListed(signal: AbortSignal): Promise<void> {
+    for (const informer of this.#pools.values()) await informer.synced(signal);
+  }
+
+  get #trusted(): ReadonlySet<string> {
+    return this.#options.trusted ?? trustedNamespaces(this.#options.systemNamespace);
+  }
+
+  /** A pool is judged beside all others of its network, so all of the namespace are followed. */
+  #followPools(namespace: string): void {
+    if (this.#pools.has(namespace)) return;
+    const informer = followPools(this.#following, namespace);
+    this.#pools.set(namespace, informer);
+    informer.handle((event) => {
+      // Its status is written whenever an address is given.
+      if (event.type === "update" && isEqual(event.object.spec, event.previous.spec)) return;
+      if (event.type === "delete") this.#poolDeleted(keyOf(event.object));
+      else this.#poolSet(event.object);
+    });
+    this.#start(informer.run(this.#work.signal));
   }
 
   #isKnown(pool: ObjectKey): boolean {
-    return this.#pools.some(({ cache }) => cache.get(pool) !== undefined);
+    return this.#pools.get(parseKey(pool).namespace ?? "")?.cache.get(pool) !== undefined;
   }
 
   #poolSet(pool: DeepReadonly<StoredManagedPool>): void {
     const key = keyOf(pool);
     const target = this.#options.targets.find((each) => each.kind === "pool" && each.key === key);
     const compiled = compileManagedPool(pool);
+    this.#compiled.set(key, { pool, compiled });
     if (target !== undefined && compiled.network === undefined) this.#findings.tell(`ippl ${key}`, compiled.findings);
     if (target !== undefined && compiled.network !== undefined) this.#add(compiled.network, target.interface, key);
     for (const { agent } of this.#networks.values()) {
@@ -200,6 +218,7 @@ class Agent {
   }
 
   #poolDeleted(key: ObjectKey): void {
+    this.#compiled.delete(key);
     for (const { agent } of this.#networks.values()) {
       agent.served.deletePool(key);
       agent.changed();
@@ -215,8 +234,9 @@ class Agent {
       for (const hold of known.holds.cache.list()) known.agent.served.setHold(hold);
       return;
     }
+    this.#followPools(parseKey(network).namespace ?? "");
     const { client, clock, random, log, systemNamespace, name, targets } = this.#options;
-    const { trusted = trustedNamespaces(systemNamespace) } = this.#options;
+    const trusted = this.#trusted;
     const onlyPools = pool === undefined ? undefined : new Set([pool]);
     const periodMs = Math.max(renewMs, renewMsPerNetwork * targets.length);
     const agent = new NetworkAgent({
@@ -246,6 +266,7 @@ class Agent {
     });
     const holds = followHolds(this.#following, agent.served.domain, systemNamespace);
     this.#networks.set(network, { agent, holds, onlyPools });
+    for (const each of this.#compiled.values()) agent.served.setPool(each.pool, each.compiled);
     const signal = this.#work.signal;
     holds.handle(({ type, object }) => {
       if (type === "delete") agent.served.deleteHold(object.metadata.name ?? "");
@@ -253,11 +274,12 @@ class Agent {
       agent.changed();
     });
     const listed = () => {
+      agent.served.retainPools((key) => this.#isKnown(key));
       const there = new Set(holds.cache.keys());
       agent.served.retainHolds((hold) => there.has(`${systemNamespace}/${hold}`));
       agent.listed();
     };
-    holds.synced(signal).then(listed, () => {}); // aborted before it was synced
+    Promise.all([holds.synced(signal), this.#poolsListed(signal)]).then(listed, () => {}); // aborted before that
     if (this.#wire !== undefined) agent.useWire(this.#wire);
     this.#start(holds.run(signal));
     this.#start(agent.run(signal));
@@ -320,9 +342,7 @@ class Agent {
 
   /** Undefined: not all of it has been listed, and the file has what was before. */
   #state(): StateToWrite | undefined {
-    const isWhole =
-      this.#pools.every(({ hasSynced }) => hasSynced) &&
-      [...this.#networks.values()].every(({ holds }) => holds.hasSynced);
+    const isWhole = this.#arePoolsListed && [...this.#networks.values()].every(({ holds }) => holds.hasSynced);
     if (!isWhole) return undefined;
     const networks = Array.from(this.#networks.values(), ({ agent: { served }, holds }) => ({
       network: served.name,

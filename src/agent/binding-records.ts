@@ -3,7 +3,8 @@
 //
 // Promised: the answer depends on the records alone, not on the order in which they came: every agent serves the same.
 // An address or a MAC that several records name is served by one of them at most: a Hold goes before a reservation, a
-// newer Hold before an older one.
+// newer Hold before an older one, a reservation of an older pool before one of a younger. Records of pools that are
+// served elsewhere take part in that, and are not served here.
 import type { BindingDefinition } from "../dhcp/server/binding.ts";
 import type { BindingDefinitionV6 } from "../dhcp/v6/server/binding.ts";
 import type { Mac } from "../net/mac.ts";
@@ -16,6 +17,7 @@ export interface RecordOf<Definition, Key> {
   readonly address: Key;
   /** Of a Hold: its object and owner. Undefined: a reservation of a pool. */
   readonly hold: { readonly name: string; readonly uid: string; readonly owner: BindingOwner } | undefined;
+  /** Of the Hold, or of the reservation's pool. */
   readonly createdMs: number;
   readonly quarantine: Quarantined | undefined;
 }
@@ -45,6 +47,11 @@ export class BindingRecords<Definition extends Named, Key extends number | strin
   readonly #dirty = new Set<Key>();
   /** Address -> what the server was told. */
   readonly #told = new Map<Key, RecordOf<Definition, Key>>();
+  readonly #isServed: (pool: string) => boolean;
+
+  constructor(isServed: (pool: string) => boolean) {
+    this.#isServed = isServed;
+  }
 
   get told(): IterableIterator<RecordOf<Definition, Key>> {
     return this.#told.values();
@@ -57,6 +64,11 @@ export class BindingRecords<Definition extends Named, Key extends number | strin
   /** As the server was told. */
   get(address: Key): RecordOf<Definition, Key> | undefined {
     return this.#told.get(address);
+  }
+
+  /** By a Hold, whichever pool it is of. */
+  isHeld(address: Key): boolean {
+    return firstOf(this.#byAddress.get(address))?.hold !== undefined;
   }
 
   setHold(name: string, record: RecordOf<Definition, Key> | undefined): void {
@@ -119,7 +131,8 @@ export class BindingRecords<Definition extends Named, Key extends number | strin
   /** The first of its address, if it is the first of its MAC too; else nobody: which of them is right is not known. */
   #winnerAt(address: Key): RecordOf<Definition, Key> | undefined {
     const first = firstOf(this.#byAddress.get(address));
-    return first !== undefined && firstOf(this.#byMac.get(first.mac)) === first ? first : undefined;
+    if (first === undefined || firstOf(this.#byMac.get(first.mac)) !== first) return undefined;
+    return this.#isServed(first.definition.pool) ? first : undefined;
   }
 }
 
@@ -134,7 +147,7 @@ function firstOf<Item extends AnyRecord>(records: readonly Item[] | undefined): 
 
 function goesBefore(a: AnyRecord, b: AnyRecord): boolean {
   if ((a.hold === undefined) !== (b.hold === undefined)) return a.hold !== undefined;
-  if (a.createdMs !== b.createdMs) return a.createdMs > b.createdMs;
+  if (a.createdMs !== b.createdMs) return a.hold === undefined ? a.createdMs < b.createdMs : a.createdMs > b.createdMs;
   if (a.address !== b.address) return a.address < b.address;
   return a.mac < b.mac || (a.mac === b.mac && a.definition.pool < b.definition.pool);
 }

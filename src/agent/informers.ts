@@ -6,7 +6,6 @@ import { holds, managedPools, type StoredHold, type StoredManagedPool } from "..
 import type { Domain } from "../ipam/ledger.ts";
 import { Informer } from "../kube/cache/informer.ts";
 import type { Clock } from "../kube/clock.ts";
-import { type ObjectKey, parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { trimHold } from "./compile/hold.ts";
 import { trimManagedPool } from "./compile/trim-pool.ts";
@@ -18,15 +17,9 @@ export interface FollowOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** All of them: a pool of any namespace may name a network. */
-export function followPools(options: FollowOptions): Informer<StoredManagedPool> {
-  return new Informer({ ...options, resource: managedPools, transform: trimManagedPool });
-}
-
-export function followPool(options: FollowOptions, key: ObjectKey): Informer<StoredManagedPool> {
-  const { namespace, name } = parseKey(key);
-  const scope = { namespace, fieldSelector: `metadata.name=${name}` };
-  return new Informer({ ...options, resource: managedPools, transform: trimManagedPool, scope });
+/** Those of one namespace: a network's own, and those of administrators, are all that may name it. */
+export function followPools(options: FollowOptions, namespace: string): Informer<StoredManagedPool> {
+  return new Informer({ ...options, resource: managedPools, transform: trimManagedPool, scope: { namespace } });
 }
 
 /** What cools is not listed: its owner has it no more. */

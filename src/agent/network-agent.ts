@@ -1,7 +1,8 @@
 // One network of the agent: what it serves, given to the wire; who answers at the server addresses of its pools; what
 // the wire reports of it.
 //
-// Promised: a change is on the wire in the same turn of the event loop; many that come together are one batch.
+// Promised: a change is on the wire in the same turn of the event loop; many that come together are one batch. Nothing
+// is, before all is known that was there at the start: a reservation may be of an address that a Hold gives to another.
 import { partsOfServerIdentity, serverIdentity, serverLeaseName } from "../api/vmnet/marks.ts";
 import type { Effect } from "../dhcp/server/outcome.ts";
 import type { ReceivedFrame } from "../dhcp/socket/interface.ts";
@@ -84,6 +85,8 @@ export class NetworkAgent {
   /** Of the interface, while it is up. */
   #mac: Mac | undefined;
   #isFlushing = false;
+  /** All that was there is known, from the API server or from the file. */
+  #hasBegun = false;
   /** What is listed first is not new: it was asked about when it was made. */
   #isListed = false;
   #isStopping = false;
@@ -158,9 +161,15 @@ export class NetworkAgent {
     setImmediate(() => this.#flush());
   }
 
+  /** All pools and Holds are known, as they are or as they were last. */
+  begin(): void {
+    this.#hasBegun = true;
+    this.#flush();
+  }
+
   /** From now on, what comes is new. */
   listed(): void {
-    this.#flush();
+    this.begin();
     this.#isListed = true;
   }
 
@@ -197,6 +206,7 @@ export class NetworkAgent {
 
   #flush(): void {
     this.#isFlushing = false;
+    if (!this.#hasBegun) return;
     const { v4, v6, isEmpty } = this.served.takeDifference();
     if (isEmpty) return;
     this.#flushV4(v4);
@@ -249,15 +259,15 @@ export class NetworkAgent {
     if (quarantine?.by === "probe") this.#checks.watch(address);
   }
 
-  /** One server address for each pool that is served, while the interface is up. */
+  /** One server address for each pool that is served and has one of its own, while the interface is up. */
   #followPools(): void {
     for (const [pool, { address, mac }] of Array.from(this.#held)) {
-      const now = this.served.pool(pool)?.serverIdentifier;
+      const now = this.served.hasServer(pool) ? this.served.pool(pool)?.serverIdentifier : undefined;
       if (now?.value !== address.value || mac !== this.#mac) this.#end(pool);
     }
     if (this.#mac === undefined || this.#isStopping) return;
     for (const { name, serverIdentifier } of this.served.pools) {
-      if (!this.#held.has(name)) this.#begin(name, serverIdentifier, this.#mac);
+      if (!this.#held.has(name) && this.served.hasServer(name)) this.#begin(name, serverIdentifier, this.#mac);
     }
   }
 

@@ -52,7 +52,7 @@ export interface ControllerOptions
   /** Default: all. */
   readonly reconcilers?: readonly ReconcilerName[];
   /** Absent: nobody deploys agents of managed DHCP, and the labels of its networks stay as they are. */
-  readonly agents?: Pick<AgentsOptions, "image" | "replicas">;
+  readonly agents?: Pick<AgentsOptions, "image" | "replicas" | "trustedNamespaces">;
   /** In place of `agents`: one that runs in this process. */
   readonly agentInProcess?: AgentInProcess;
   /** Absent: no webhooks are served. */

@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 
 import { serve, type Served } from "../../src/apiserver/serve/server.ts";
 import { Wire } from "../kernel/wire.ts";
-import { attempt } from "../lab/command.ts";
+import { attempt, run } from "../lab/command.ts";
 import { until } from "../lab/wait.ts";
 import { AgentFixture, network } from "./fixture.ts";
 
@@ -34,36 +34,25 @@ esac
 exit 0
 `;
 
-export class ClientsLab {
-  readonly fixture: AgentFixture;
+/** Hosts on one Ethernet, agents `a` and `b` among them; whose API server it is, `kubeconfig` says. */
+export class ClientHosts {
   readonly wire: Wire;
   readonly folder: string;
-  #served: Served | undefined;
+  readonly #agentWords: readonly string[];
   readonly #children = new Set<ChildProcess>();
   readonly #clientHosts = new Set<string>();
 
-  private constructor(fixture: AgentFixture, wire: Wire, folder: string, served: Served) {
-    this.fixture = fixture;
+  /** `agentWords`: what its agents serve, and by which API server. */
+  constructor(wire: Wire, folder: string, agentWords: readonly string[]) {
     this.wire = wire;
     this.folder = folder;
-    this.#served = served;
-  }
-
-  /** Hosts beside the agents' own, `a` and `b`. */
-  static async open(...hosts: readonly string[]): Promise<ClientsLab> {
-    const fixture = await AgentFixture.open();
-    const folder = await fixture.folder();
-    const served = await serve(fixture.api, { kubeconfigPath: join(folder, "kubeconfig") });
-    const wire = await Wire.of(["a", "b", ...hosts].map((name) => ({ name })));
-    return new ClientsLab(fixture, wire, folder, served);
+    this.#agentWords = agentWords;
   }
 
   async close(): Promise<void> {
     for (const child of this.#children) await end(child, "SIGKILL");
     for (const host of this.#clientHosts) await this.#endAllIn(host);
     await this.wire.remove();
-    await this.serverAway();
-    await this.fixture.close();
   }
 
   /** dhcpcd has processes of its own, which outlive it. */
@@ -73,21 +62,15 @@ export class ClientsLab {
     if (pids.length > 0) await attempt(["kill", "-KILL", ...pids]);
   }
 
-  /** Nobody listens at the API server's address any more. */
-  async serverAway(): Promise<void> {
-    await this.#served?.close();
-    this.#served = undefined;
-  }
-
   async mac(host: string): Promise<string> {
     return (await this.wire.link(host)).mac;
   }
 
   agent(name: "a" | "b", ...more: readonly string[]): AgentProcess {
-    const connection = ["--kubeconfig", join(this.folder, "kubeconfig"), "--state", join(this.folder, `state-${name}`)];
-    const place = ["--network", `${network}=eth0`, "--netns", this.wire.netns(name), "--agent-name", name];
+    const place = ["--netns", this.wire.netns(name), "--agent-name", name];
     const health = ["--metrics-port", "0", "--metrics-host", "127.0.0.1"];
-    const child = spawn(launcher, ["agent", ...connection, ...place, ...health, ...more], {
+    const words = [...this.#agentWords, "--state", join(this.folder, `state-${name}`), ...place, ...health, ...more];
+    const child = spawn(launcher, ["agent", ...words], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#children.add(child);
@@ -129,6 +112,17 @@ export class ClientsLab {
     return new Client(kind, this.wire, host, child, log);
   }
 
+  /** As its user tells it to; it ends, but for udhcpc, which waits. */
+  async release(client: Client): Promise<void> {
+    const { kind, host } = client;
+    if (kind === "udhcpc") return client.signal("SIGUSR2");
+    if (kind === "dhcpcd") return client.end("SIGALRM");
+    if (kind === "systemd-networkd") return client.end("SIGTERM");
+    // Another one finds it by its file, and ends it.
+    const words = this.#command(kind, host, join(this.folder, `${host}.sh`));
+    await run(["nsenter", `--net=${this.wire.netns(host)}`, "--", ...words.slice(0, -1), "-r", "eth0"]);
+  }
+
   #command(kind: ClientKind, host: string, script: string, declines = false): string[] {
     const at = (name: string) => join(this.folder, `${host}.${name}`);
     switch (kind) {
@@ -158,8 +152,10 @@ export class ClientsLab {
       case "dhcpcd":
         // Its database and its socket are at fixed places.
         return alone(
+          `mkdir -p ${at("db")}`,
           "mount -t tmpfs tmpfs /var/lib",
           "mkdir /var/lib/dhcpcd",
+          `mount --bind ${at("db")} /var/lib/dhcpcd`,
           "mount -t tmpfs tmpfs /run",
           `exec dhcpcd -4 -B -d -f /dev/null -c ${script} ${declines ? "" : "-A"} --noipv4ll eth0`,
         );
@@ -186,6 +182,38 @@ export class ClientsLab {
         );
       }
     }
+  }
+}
+
+export class ClientsLab extends ClientHosts {
+  readonly fixture: AgentFixture;
+  #served: Served | undefined;
+
+  private constructor(fixture: AgentFixture, wire: Wire, folder: string, served: Served) {
+    super(wire, folder, ["--kubeconfig", join(folder, "kubeconfig"), "--network", `${network}=eth0`]);
+    this.fixture = fixture;
+    this.#served = served;
+  }
+
+  /** Hosts beside the agents' own, `a` and `b`. */
+  static async open(...hosts: readonly string[]): Promise<ClientsLab> {
+    const fixture = await AgentFixture.open();
+    const folder = await fixture.folder();
+    const served = await serve(fixture.api, { kubeconfigPath: join(folder, "kubeconfig") });
+    const wire = await Wire.of(["a", "b", ...hosts].map((name) => ({ name })));
+    return new ClientsLab(fixture, wire, folder, served);
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await this.serverAway();
+    await this.fixture.close();
+  }
+
+  /** Nobody listens at the API server's address any more. */
+  async serverAway(): Promise<void> {
+    await this.#served?.close();
+    this.#served = undefined;
   }
 }
 

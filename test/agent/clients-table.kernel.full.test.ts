@@ -1,13 +1,14 @@
 // Each of Debian's four clients with two agents: obtain, renew, decline, rebind while the agent that it renews at is
-// killed with -9, and a NAK for an address that is not its any more. What the wire carried is what counts: a capture on
-// the switch, read by tshark. INIT-REBOOT and RELEASE are in test/dhcp.
+// killed with -9, a NAK for an address that is not its any more, reboot, release. What the wire carried is what counts:
+// a capture on the switch, read by tshark.
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { quarantineAnnotation } from "../../src/api/vmnet/marks.ts";
+import { run } from "../lab/command.ts";
 import { until } from "../lab/wait.ts";
 import { type Client, type ClientKind, ClientsLab } from "./clients-lab.ts";
 import { addressOf, hosts, timeout, twoAgents } from "./clients-story.ts";
-import { Capture } from "./clients-v6-lab.ts";
+import { Capture, shownOf } from "./clients-v6-lab.ts";
 import { serverAddress } from "./fixture.ts";
 
 const kinds: readonly ClientKind[] = ["dhclient", "udhcpc", "dhcpcd", "systemd-networkd"];
@@ -31,7 +32,25 @@ const states = {
   REBINDING: "dhcp.option.dhcp == 3 && ip.dst == 255.255.255.255 && dhcp.ip.client != 0.0.0.0",
   DECLINE: "dhcp.option.dhcp == 4",
   NAK: "dhcp.option.dhcp == 6",
+  "INIT-REBOOT":
+    "dhcp.option.dhcp == 3 && ip.dst == 255.255.255.255 && dhcp.ip.client == 0.0.0.0 && !dhcp.option.dhcp_server_id",
+  RELEASE: `dhcp.option.dhcp == 7 && ip.dst == ${serverAddress}`,
 } as const;
+
+/** As the machine that it runs on does: what the client keeps on its disk stays. */
+async function reboot(client: Client): Promise<Client> {
+  const { kind, host } = client;
+  if (kind === "systemd-networkd") {
+    // It keeps no lease on a disk: what it remembers is asked for when its link is back.
+    await lab.wire.ip(host, "link", "set", "eth0", "down");
+    await until(async () => client.events.includes("STOPPED"), { what: `${kind} to stop` });
+    await lab.wire.ip(host, "link", "set", "eth0", "up");
+    return client;
+  }
+  await client.end();
+  await lab.wire.ip(host, "address", "flush", "dev", "eth0");
+  return lab.client(kind, host);
+}
 
 async function sent(client: Client, state: keyof typeof states): Promise<void> {
   const mac = await lab.mac(client.host);
@@ -86,4 +105,35 @@ test("four clients, two agents, each state of the table", { timeout }, async () 
   for (const client of clients) if (client.kind === "udhcpc") client.signal("SIGUSR1");
   await each(clients, (client) => sent(client, "NAK"));
   await each(clients, (client) => client.has(laterOf(client.host)));
+});
+
+test("four clients, two agents: reboot and release", { timeout }, async () => {
+  await lab.fixture.makePool({ leaseTime: 600 });
+  const { a, b } = await twoAgents(lab);
+  for (const host of hosts) await lab.fixture.bind(addressOf(host), await lab.mac(host), host);
+  const before = hosts.map((host, index) => lab.client(kinds[index]!, host));
+  await each(before, (client) => client.has(addressOf(client.host)));
+  const clients = await Promise.all(before.map(reboot));
+  await each(clients, (client) => client.has(addressOf(client.host)));
+  // udhcpc knows no INIT-REBOOT: it begins with a DISCOVER each time.
+  for (const client of clients) if (client.kind !== "udhcpc") await sent(client, "INIT-REBOOT");
+
+  // Each of them hands its RELEASE to the kernel and takes its address away at once. Where the server's MAC is unknown
+  // the kernel asks for it first, and has then no address to send from: nothing reaches the wire. So it is known here.
+  for (const { host } of clients) {
+    const ping = ["busybox", "ping", "-c", "1", "-W", "10", serverAddress];
+    await run(["nsenter", `--net=${lab.wire.netns(host)}`, "--", ...ping]);
+  }
+  await each(clients, (client) => lab.release(client));
+  await each(clients, (client) => sent(client, "RELEASE"));
+  const shown = async (host: string) => (await shownOf(a, addressOf(host)))?.leasedUntil;
+  for (const host of hosts)
+    await until(async () => (await shown(host)) === "released", { what: `${host} at the agent` });
+  // It is noted, and frees nothing: the address is the VM's, and it has it again.
+  for (const [index, { host }] of clients.entries()) {
+    await lab.wire.ip(host, "address", "flush", "dev", "eth0");
+    clients[index] = lab.client("udhcpc", host);
+  }
+  await each(clients, (client) => client.has(addressOf(client.host)));
+  expect(await b.page("/leases")).toContain(addressOf("vm3"));
 });

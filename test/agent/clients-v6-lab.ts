@@ -132,15 +132,15 @@ export async function renewed(agent: AgentProcess, address: string, times: numbe
   }
 }
 
-/** Frames that pass the switch, in a file: of IPv6, or what a filter of libpcap says. */
+/** Frames that pass the switch, or one of its links, in a file: of IPv6, or what a filter of libpcap says. */
 export class Capture {
   readonly #child: ChildProcess;
   readonly #path: string;
   #printed = "";
 
-  constructor(lab: ClientsLab, what = "ip6") {
+  constructor(lab: ClientsLab, what = "ip6", link = "br0") {
     this.#path = join(lab.folder, "switch.pcapng");
-    const listen = ["dumpcap", "-q", "-i", "br0", "-f", what, "-w", this.#path];
+    const listen = ["dumpcap", "-q", "-i", link, "-f", what, "-w", this.#path];
     this.#child = spawn("nsenter", [`--net=${lab.wire.netns("switch")}`, "--", ...listen], {
       stdio: ["ignore", "ignore", "pipe"],
     });

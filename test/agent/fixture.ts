@@ -174,6 +174,10 @@ export class PlayedAgent {
   port = 0;
   /** Its connection to the API server is cut. */
   isAway: boolean;
+  /** Waited for before a request is sent. */
+  before: (path: string) => Promise<void> | undefined = () => undefined;
+  /** Paths of its requests, in order. */
+  readonly asked: string[] = [];
   #wire: PlayedWire | undefined;
   readonly #stop = new AbortController();
 
@@ -235,6 +239,8 @@ export class PlayedAgent {
   #transport(transport: Transport): Transport {
     return async (request) => {
       if (this.isAway) throw new NotSentError("The API server is away.");
+      this.asked.push(request.path);
+      await this.before(request.path);
       const response = await transport(request);
       return { ...response, body: this.#cut(response.body) };
     };

@@ -43,6 +43,8 @@ export class PlayedWire implements Wire {
   isCut = false;
   /** Addresses that were asked about, in order. */
   readonly asked: string[] = [];
+  /** `ADDRESS MAC` of every binding that it was ever told, in order. */
+  readonly everBound: string[] = [];
   /** Frames of IPv6. */
   readonly sent: Uint8Array[] = [];
   readonly #ethernet: PlayedEthernet;
@@ -78,7 +80,10 @@ export class PlayedWire implements Wire {
   changeBindings(network: string, { set = [], delete: deleted = [] }: Parameters<Wire["changeBindings"]>[1]) {
     const { bindings } = this.#of(network);
     for (const address of deleted) bindings.delete(address.value);
-    for (const binding of set) bindings.set(compileBinding(binding));
+    for (const binding of set) {
+      this.everBound.push(`${binding.address} ${binding.mac}`);
+      bindings.set(compileBinding(binding));
+    }
     return [];
   }
 

@@ -13,6 +13,10 @@ export function inNetworkOf(pid: number): Place {
   return { wrap: (command) => ["nsenter", `--net=/proc/${pid}/ns/net`, "--", ...command], forks: false };
 }
 
+export function inNamespaceAt(path: string): Place {
+  return { wrap: (command) => ["nsenter", `--net=${path}`, "--", ...command], forks: false };
+}
+
 /** All namespaces of a node, by its init. */
 export function insideOf(pid: number): Place {
   const enter = ["nsenter", `--target=${pid}`, "--mount", "--pid", "--net", "--uts", "--"];

@@ -10,9 +10,9 @@ import { type ControlPlanePlan, makeApiServer, makeControllerManager, makeSchedu
 import { define, type LabDefinition } from "./definitions.ts";
 import { makeEtcd } from "./etcd.ts";
 import { type Identities, makeIdentities } from "./identities.ts";
-import { apiPortInNamespace, bridgeAddress, type LabNetwork, makeNetwork } from "./network.ts";
+import { apiPortInNamespace, bridgeAddress, makeNetwork } from "./network.ts";
 import { type NodesOptions, startNodes } from "./nodes.ts";
-import { onTheMachine } from "./place.ts";
+import { inNamespaceAt, onTheMachine, type Place } from "./place.ts";
 import { freePort } from "./port.ts";
 import { reap, removeCluster } from "./reaper.ts";
 import { relayInto } from "./relay.ts";
@@ -33,6 +33,8 @@ export interface ClusterOptions extends NodesOptions {
   readonly apiserverArgs?: readonly string[];
   /** kubelet makes a sandbox that failed again after 10 to 15 s, as in production; else after two. */
   readonly patient?: boolean;
+  /** Without nodes: the control plane is in this network namespace and serves at this address, a guest's say. */
+  readonly within?: { readonly netns: string; readonly address: string };
   /** Custom kinds that garbage collection knows from the start; those that come later it knows up to a minute later. */
   readonly definitions?: readonly LabDefinition[];
 }
@@ -68,9 +70,10 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
 
 async function start(binaries: KubeBinaries, state: StateFile, options: ClusterOptions): Promise<Cluster> {
   const { nodes: count = 0, signal, apiserverArgs = [], fsync = false, serviceAccounts = count > 0 } = options;
-  const { definitions = [] } = options;
+  const { definitions = [], within } = options;
   const network = count > 0 ? await makeNetwork(state) : undefined;
-  const address = network === undefined ? "127.0.0.1" : bridgeAddress;
+  const place = network?.place ?? (within && inNamespaceAt(within.netns));
+  const address = network !== undefined ? bridgeAddress : (within?.address ?? "127.0.0.1");
   const nodeNames = Array.from({ length: count }, (_, index) => `node${index + 1}`);
   const base = {
     binaries,
@@ -79,14 +82,14 @@ async function start(binaries: KubeBinaries, state: StateFile, options: ClusterO
     apiserverArgs,
     fsync,
     serviceAccounts,
-    place: network?.place ?? onTheMachine,
-    bindAddress: network === undefined ? "127.0.0.1" : "0.0.0.0",
+    place: place ?? onTheMachine,
+    bindAddress: place === undefined ? "127.0.0.1" : "0.0.0.0",
     advertiseAddress: address,
   };
   const etcd = makeEtcd(base);
   const identities = await makeIdentities(state.folder, address, nodeNames);
   await etcd.start(signal);
-  const { apiserver, access, rest, plan } = await startApiServer(base, identities, network, signal);
+  const { apiserver, access, rest, plan } = await startApiServer(base, identities, place, signal);
   await define(rest, definitions, signal);
   const controllerManager = makeControllerManager(plan, identities);
   const scheduler = makeScheduler(plan, identities);
@@ -102,15 +105,14 @@ async function start(binaries: KubeBinaries, state: StateFile, options: ClusterO
 async function startApiServer(
   base: Omit<ControlPlanePlan, "port">,
   identities: Identities,
-  network: LabNetwork | undefined,
+  place: Place | undefined,
   signal: AbortSignal | undefined,
 ) {
   const ca = readFileSync(identities.authority.own.certificate, "utf8");
   for (let round = 1; ; round++) {
-    const port = network === undefined ? await freePort() : apiPortInNamespace;
+    const port = place === undefined ? await freePort() : apiPortInNamespace;
     const plan: ControlPlanePlan = { ...base, port };
-    const outer =
-      network === undefined ? { port } : await relayInto(network.place, { host: "127.0.0.1", port }, base.state);
+    const outer = place === undefined ? { port } : await relayInto(place, { host: "127.0.0.1", port }, base.state);
     const access: Access = { url: `https://127.0.0.1:${outer.port}`, ca, token: identities.admin.token };
     const rest = new Rest(access);
     const apiserver = makeApiServer(plan, identities, rest);

@@ -10,6 +10,7 @@ import type { PoolDefinition } from "../../dhcp/server/pool.ts";
 import type { BindingDefinitionV6 } from "../../dhcp/v6/server/binding.ts";
 import type { PoolDefinitionV6 } from "../../dhcp/v6/server/pool-definition.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
+import { claimOf, type PoolClaim } from "../../vmnet/rules/pool-forfeit.ts";
 import type { AddressReservation } from "../../vmnet/rules/pool-plan.ts";
 import { readPool } from "../../vmnet/rules/read-pool.ts";
 import { hostNameOf } from "./host-name.ts";
@@ -24,12 +25,15 @@ export interface CompiledPool {
   /** Reservations with a MAC. */
   readonly reservations: readonly BindingDefinition[];
   readonly reservationsV6: readonly BindingDefinitionV6[];
+  /** For its agents, and for those of the network's other pools. */
+  readonly claim: PoolClaim;
   /** Whole sentences, one for each thing that is left out. */
   readonly findings: readonly string[];
 }
 
 export function compileManagedPool(object: DeepReadonly<StoredManagedPool>): CompiledPool {
-  const { network, service, issues } = readPool(object);
+  const reading = readPool(object);
+  const { network, service, issues } = reading;
   const { key: pool = "", paused: isPaused = false, reservations = [] } = service ?? {};
   return {
     network: network?.key,
@@ -37,6 +41,7 @@ export function compileManagedPool(object: DeepReadonly<StoredManagedPool>): Com
     definitionV6: isPaused ? undefined : service?.dhcpV6,
     reservations: reservations.flatMap((each) => reservedV4(each, pool)),
     reservationsV6: reservations.flatMap((each) => reservedV6(each, pool)),
+    claim: claimOf(object, reading),
     findings: issues
       .filter(({ weight }) => weight !== "advice")
       .map(({ field, message }) => (field === "" ? message : `${field}: ${message}`)),

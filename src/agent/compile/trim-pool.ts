@@ -5,7 +5,7 @@ import { picked } from "../../kube/meta.ts";
 export function trimManagedPool(pool: StoredManagedPool): StoredManagedPool {
   return {
     ...picked(pool, "apiVersion", "kind"),
-    metadata: picked(pool.metadata, "name", "namespace", "uid", "resourceVersion"),
+    metadata: picked(pool.metadata, "name", "namespace", "uid", "resourceVersion", "creationTimestamp"),
     spec: pool.spec,
   };
 }

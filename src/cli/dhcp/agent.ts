@@ -31,7 +31,7 @@ export function agentCommand(output: Output, agent: RunAgent): Command {
     .addOption(several("--pool", "one pool (ippl), and where the VMs of its network are"))
     .names(
       "--trusted-namespaces <names>",
-      "with --network: whose pools may name it, beside those of its own and of the system namespace, with commas: only administrators may write there",
+      "whose pools may name a network, beside those of its own and of the system namespace, with commas: only administrators may write there",
       ["default"],
     )
     .option("--agent-name <name>", "its own name, different for every agent (default: the variable POD_NAME)")

@@ -165,6 +165,11 @@ describe("an agent", () => {
     expect(agent?.args.slice(0, 2)).toEqual(["agent", "--pool=shop/blue=eth1"]);
   });
 
+  it("is told whose pools count, as the controller is", () => {
+    const told = agentDeployment(planOf(), { ...settings, trustedNamespaces: ["infra", "default"] });
+    expect(told.spec.template.spec.containers[0]?.args).toContain("--trusted-namespaces=infra,default");
+  });
+
   it("has of root's powers NET_RAW, and nothing of its node", () => {
     expect(agent?.["securityContext"]).toMatchObject({
       allowPrivilegeEscalation: false,

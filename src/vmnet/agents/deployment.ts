@@ -17,6 +17,8 @@ export interface AgentSettings {
   readonly image: string;
   /** Of pools that say nothing. */
   readonly replicas: number;
+  /** Namespaces of administrators beside the system namespace, as the controller knows them. Default: agents' own. */
+  readonly trustedNamespaces?: readonly string[];
 }
 
 export interface AgentPlan {
@@ -120,7 +122,7 @@ function templateOf({ pool, network, placement }: AgentPlan, settings: AgentSett
   };
 }
 
-function container({ namespace, name }: PoolName, { image, systemNamespace }: AgentSettings) {
+function container({ namespace, name }: PoolName, { image, systemNamespace, trustedNamespaces }: AgentSettings) {
   const health = (path: string) => ({ httpGet: { path, port: "metrics" }, timeoutSeconds: 2 });
   return {
     name: "agent",
@@ -129,6 +131,7 @@ function container({ namespace, name }: PoolName, { image, systemNamespace }: Ag
       "agent",
       `--pool=${namespace}/${name}=${interfaceName}`,
       `--system-namespace=${systemNamespace}`,
+      ...(trustedNamespaces === undefined ? [] : [`--trusted-namespaces=${trustedNamespaces.join(",")}`]),
       `--state=${stateFolder}`,
       `--metrics-port=${agentMetricsPort}`,
       "--log-format=json",

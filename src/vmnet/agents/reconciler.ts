@@ -53,6 +53,8 @@ export interface AgentsOptions extends Pick<ReconcilerOptions, Given> {
   readonly image: string;
   /** Default: 2. */
   readonly replicas?: number;
+  /** As agents are told them: which other pools of their network count. Default: none are told. */
+  readonly trustedNamespaces?: readonly string[];
   /** Namespaces in which only administrators write: their pools serve any network. Default: `trustedNamespaces`. */
   readonly trusted?: Trusted;
 }
@@ -91,13 +93,14 @@ export class AgentsReconciler {
   readonly #told = new Set<string>();
 
   constructor(options: AgentsOptions) {
-    const { client, clock, log, kubeMetrics, systemNamespace, image, retryMs } = options;
+    const { client, clock, log, kubeMetrics, systemNamespace, image, retryMs, trustedNamespaces: names } = options;
     const onError = (error: Error) => log.warn("following DHCP agents", { error });
     const following = { client, clock, onError };
     const own = { ...following, resource: managedPools, asksFirst: true, ...(retryMs !== undefined && { retryMs }) };
     const pools = options.pools ?? new OptionalInformer(own);
     this.#options = { ...options, pools };
-    this.#settings = { systemNamespace, image, replicas: options.replicas ?? defaultAgentReplicas };
+    const replicas = options.replicas ?? defaultAgentReplicas;
+    this.#settings = { systemNamespace, image, replicas, ...(names && { trustedNamespaces: names }) };
     this.#caches = new AgentCaches({ ...following, systemNamespace });
     const follow = { name: "following DHCP agents", run: (signal: AbortSignal) => this.#followAgents(signal) };
     this.follows = options.pools === undefined ? [pools.follow, follow] : [follow];

@@ -3,7 +3,7 @@ import { adoptedAnnotation } from "../../api/holds/hold-marks.ts";
 import type { DefinitionInformer } from "../../cluster/definition-informer.ts";
 import type { NetworkFacts, NetworkPool, NicHold } from "../plan/nic-hold.ts";
 import { mayUse } from "../rules/examine-nic.ts";
-import { examinePool, givingPlan, type Trusted } from "../rules/examine-pool.ts";
+import { countedOn, examinePool, givingPlan, type Trusted } from "../rules/examine-pool.ts";
 import { costsIpv6, describeIssue, describePool, type Issue } from "../rules/issue.ts";
 import type { NetworkRef } from "../rules/network-ref.ts";
 import { familyOf, type PoolPlan } from "../rules/pool-plan.ts";
@@ -89,7 +89,7 @@ export class Networks {
     const sentence = (of: readonly Issue[]) =>
       of.length === 0 ? undefined : of.map((issue) => describeIssue(describePool(pool.metadata), issue)).join(" ");
     const judgement = {
-      plan: plan && givingPlan(plan, plans),
+      plan: plan && givingPlan(plan, countedOn(plans, this.#trusted)),
       fault: sentence(all.filter(({ weight }) => weight === "error")),
       lack: sentence(all.filter(costsIpv6)),
       others,

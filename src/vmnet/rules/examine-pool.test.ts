@@ -124,6 +124,12 @@ describe("its place in the cluster", () => {
     expect(examined({ plan: first, others: [first, second] }), "the older one goes on").toBe("");
   });
 
+  test("an older pool of a namespace that may not name the network is in nobody's way", () => {
+    const strangers = planned(subnet, { namespace: "tenant-b", name: "squat", createdAt: "2025-01-01T00:00:00Z" });
+    expect(examined({ others: [strangers] })).toBe("");
+    expect(examined({ others: [strangers], trusted: new Set(["tenant-b"]) })).toContain("ippl tenant-b/squat");
+  });
+
   test.each([
     [
       "its router in the other's range",

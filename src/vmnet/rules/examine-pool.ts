@@ -17,7 +17,7 @@ export interface PoolFacts {
   readonly plan: PoolPlan;
   /** Its network; unknown: it could not be read, and nothing is said about it. */
   readonly definition: DefinitionText | "missing" | "unknown";
-  /** The other pools of the same network. */
+  /** The other pools that name the network; those that may not are passed over. */
   readonly others: readonly PoolPlan[];
   readonly clusterRanges: readonly ClusterRange[];
   readonly trusted: Trusted;
@@ -42,9 +42,10 @@ export function examinePool(facts: PoolFacts): readonly Issue[] {
     const message = `${own} overlaps ${what}, ${prefix}: VMs could not reach one of the two; write another subnet.`;
     issues.tolerate("overlaps-cluster", `spec.ipv${prefix.family}Config.cidr`, message);
   }
-  const clash = clashWith(plan, others, "ipv4");
+  const beside = countedOn(others, facts.trusted);
+  const clash = clashWith(plan, beside, "ipv4");
   if (clash !== undefined) issues.error("overlapping-pool", clash.field, clash.message);
-  const clash6 = clashWith(plan, others, "ipv6");
+  const clash6 = clashWith(plan, beside, "ipv6");
   if (clash6 !== undefined) {
     issues.tolerate("overlapping-pool", clash6.field, `${clash6.message} ${withoutIpv6}`);
   }
@@ -54,6 +55,11 @@ export function examinePool(facts: PoolFacts): readonly Issue[] {
 /** A pool serves its own namespace's networks; an administrator's pool serves any. */
 function mayManage(poolNamespace: string, networkNamespace: string, trusted: Trusted): boolean {
   return poolNamespace === networkNamespace || trusted.has(poolNamespace);
+}
+
+/** Else anybody could keep a network's pool from being used, by one of his own that is older and names it. */
+export function countedOn(pools: readonly PoolPlan[], trusted: Trusted): readonly PoolPlan[] {
+  return pools.filter(({ namespace, network }) => mayManage(namespace, network.namespace, trusted));
 }
 
 /** As addresses may be given out of it: without IPv6, where another pool of the network is in its way. */

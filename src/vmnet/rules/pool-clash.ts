@@ -27,7 +27,7 @@ export function clashWith(plan: PoolPlan, others: readonly PoolPlan[], family: "
 }
 
 /** Of two pools that cannot both be, the older one counts; of two that came at once, the first by name. */
-function precedes(a: PoolPlan, b: PoolPlan): boolean {
+export function precedes(a: Pick<PoolPlan, "createdAt" | "key">, b: Pick<PoolPlan, "createdAt" | "key">): boolean {
   if (a.createdAt === "" || b.createdAt === "") return b.createdAt === "";
   return a.createdAt === b.createdAt ? a.key < b.key : a.createdAt < b.createdAt;
 }
@@ -65,7 +65,7 @@ function keptBy({ server, router, reservations }: FamilyPlan): readonly Kept[] {
   ];
 }
 
-const roles = { serverIP: "the server", router: "the router", reservations: "a reservation" } as const;
+export const roles = { serverIP: "the server", router: "the router", reservations: "a reservation" } as const;
 
 /** Each pool's agents have an address that is nothing else in the network. Link-local ones are no part of a subnet. */
 function servers(mine: FamilyPlan, theirs: FamilyPlan, other: string): Clash | undefined {
