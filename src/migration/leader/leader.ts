@@ -4,12 +4,14 @@ import type { Runnable } from "../../kube/process/stages.ts";
 import type { Address } from "../../net/address.ts";
 import type { Receipt } from "../receipts/receipt.ts";
 import { MigrationCaches } from "./caches.ts";
+import { KubevirtVersion } from "./kubevirt-version.ts";
 import type { MigrationOptions } from "./options.ts";
 import { MigrationTerm } from "./term.ts";
 
 export class MigrationLeader {
   readonly #options: MigrationOptions;
   readonly #caches: MigrationCaches;
+  readonly #kubevirt: KubevirtVersion;
   #term: MigrationTerm | undefined;
 
   constructor(options: MigrationOptions) {
@@ -17,6 +19,7 @@ export class MigrationLeader {
     const { client, clock, nodes, log } = options;
     const onError = (error: Error) => log.warn("following launcher pods", { error });
     this.#caches = new MigrationCaches({ client, clock, nodes, onError });
+    this.#kubevirt = new KubevirtVersion({ client, clock, onError });
   }
 
   /** On every replica. Nodes are not among them: their owner follows them. */
@@ -24,14 +27,23 @@ export class MigrationLeader {
     return [this.#caches.pods] as const;
   }
 
+  get follows(): readonly Runnable[] {
+    return [this.#kubevirt.follow];
+  }
+
   /** Under the lease, or in a daemon. */
   readonly lead: Runnable = {
     name: "migration",
     run: (signal) => {
-      this.#term = new MigrationTerm(this.#options, this.#caches);
+      this.#term = new MigrationTerm(this.#options, this.#caches, this.#kubevirt);
       return this.#term.run(signal);
     },
   };
+
+  /** OVN-Kubernetes was looked for in this term, and does not run. */
+  get mayWrite(): boolean {
+    return this.#term?.mayWrite ?? false;
+  }
 
   /** Of the term that is, or was the last: those that go on, then those that are over, newest last. */
   receipts(): readonly Receipt[] {

@@ -28,6 +28,7 @@ export class ZoneRows {
     for (const each of zone === undefined ? this.#options.zones.all() : [zone]) {
       this.#written.delete(each);
       this.#swept.delete(each);
+      this.#options.writer.forget?.(each);
     }
   }
 
