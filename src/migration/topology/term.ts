@@ -40,6 +40,8 @@ const lookAfterMs = 50;
 const lookEveryMs = 1000;
 /** Asked again while nothing may be written. */
 const restMs = 1000;
+/** A node that joins is told its number and its subnets first: what does not last is not told. */
+const patienceMs = 3000;
 /** What no event tells: a patch that lost against another writer's is tried again. */
 const againMs = 200;
 
@@ -48,8 +50,8 @@ const assignKey = "nodes";
 export class TopologyTerm {
   readonly #options: TopologyOptions;
   readonly #controller: Controller;
-  /** Node -> why it is not in the zone, as it was told. */
-  readonly #told = new Map<string, string>();
+  /** Node -> why it is not in the zone, since when, and whether that was told. */
+  readonly #left = new Map<string, { readonly why: string; readonly sinceMs: number; isTold: boolean }>();
   #lookedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: TopologyOptions) {
@@ -122,29 +124,36 @@ export class TopologyTerm {
     const { zone: found, left } = source.of(featuresOf(version));
     metrics?.version(version);
     metrics?.nodes(found.nodes.length, left.size);
-    this.#tell(left);
-    if (applied.transactions === 0) return undefined;
-    metrics?.rows(applied);
-    const { inserted, updated, deleted, conflicts } = applied;
-    log.info("set the zone's northbound rows right", { zone, inserted, updated, deleted });
-    if (conflicts.length > 0) log.warn("rows that two nodes or VMs have in common", { zone, conflicts });
-    return undefined;
+    const isWaiting = this.#tell(left);
+    if (applied.transactions > 0) {
+      metrics?.rows(applied);
+      const { inserted, updated, deleted, conflicts } = applied;
+      log.info("set the zone's northbound rows right", { zone, inserted, updated, deleted });
+      if (conflicts.length > 0) log.warn("rows that two nodes or VMs have in common", { zone, conflicts });
+    }
+    return isWaiting ? { requeueAfterMs: patienceMs } : undefined;
   }
 
-  #tell(left: ReadonlyMap<string, string>): void {
-    const { events, log, nodes } = this.#options;
-    for (const name of this.#told.keys()) if (!left.has(name)) this.#told.delete(name);
+  /** True: there is something to tell that may pass. */
+  #tell(left: ReadonlyMap<string, string>): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const name of this.#left.keys()) if (!left.has(name)) this.#left.delete(name);
     for (const [name, why] of left) {
-      if (this.#told.get(name) === why) continue;
-      this.#told.set(name, why);
-      log.warn(why, { node: name });
-      const { uid } = nodes.cache.get(name)?.metadata ?? {};
-      const about: KubeObject = {
-        apiVersion: "v1",
-        kind: "Node",
-        metadata: { name, ...(uid !== undefined && { uid }) },
-      };
-      events?.record(about, "Warning", "NotInTopology", why);
+      const known = this.#left.get(name);
+      if (known?.why !== why) this.#left.set(name, { why, sinceMs: nowMs, isTold: false });
+      else if (!known.isTold && nowMs - known.sinceMs >= patienceMs) {
+        known.isTold = true;
+        this.#tellOf(name, why);
+      }
     }
+    return [...this.#left.values()].some(({ isTold }) => !isTold);
+  }
+
+  #tellOf(name: string, why: string): void {
+    const { events, log, nodes } = this.#options;
+    log.warn(why, { node: name });
+    const { uid } = nodes.cache.get(name)?.metadata ?? {};
+    const about: KubeObject = { apiVersion: "v1", kind: "Node", metadata: { name, ...(uid !== undefined && { uid }) } };
+    events?.record(about, "Warning", "NotInTopology", why);
   }
 }
