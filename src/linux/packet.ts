@@ -11,6 +11,13 @@ const PACKET_MR_MULTICAST = 0;
 /** Frames of every type. */
 export const ETH_P_ALL = 3;
 
+/** Link down, its queue full, or nothing beyond it: a frame lost on the way, or none there. The next one makes it good. */
+const passing: ReadonlySet<string> = new Set(["ENETDOWN", "ENETUNREACH", "ENOBUFS", "EAGAIN", "EINTR"]);
+
+export function isPassing(errno: string): boolean {
+  return passing.has(errno);
+}
+
 /** Protocol 0 receives nothing until it is bound: no frames of other interfaces slip in before the filter. */
 export function packetSocket(remedy: string): number {
   const fd = libc.socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
