@@ -15,6 +15,10 @@ export interface NodeOptions extends DaemonOptions {
   readonly configurationFolders: readonly string[];
   readonly cooldownMs: number;
   readonly sliceAuthorityMs: number;
+  /** Undefined: neighbours of VMs that move are told nothing. */
+  readonly ovnManagementPort?: string;
+  readonly ovnGateway?: string;
+  readonly ovsDatabase: string;
   /** How long shared ranges hand out nothing after a restore of the API server; undefined: by the number of nodes. */
   readonly restoreSettleMs?: number;
 }
@@ -62,6 +66,15 @@ export function nodeCommand(output: Output, node: RunNode): Command {
       "--restore-settle-seconds",
       "after a restore of the API server, how long the nodes have to make their holds again before any hands out of shared ranges; alike on all nodes (default: 60, and one more for every 50 nodes)",
     )
+    .option(
+      "--ovn-management-port <interface>",
+      "the node's own port on its OVN switch, such as ovn-k8s-mp0: neighbours of VMs that have moved are told there where they are now, and the Node is told which chassis it is (default: off)",
+    )
+    .option(
+      "--ovn-gateway <interface>",
+      "with --ovn-management-port: the bridge with the node's address and default route, such as br-ex, by which pods and VMs leave (default: none)",
+    )
+    .option("--ovs-database <endpoint>", "Open vSwitch of this node", "unix:/run/openvswitch/db.sock")
     .action(
       ({
         nodeName = process.env["NODE_NAME"] ?? "",

@@ -2,6 +2,7 @@
 // zones are interconnected, by each node's daemon for its own zone.
 import type { Runnable } from "../../kube/process/stages.ts";
 import type { Address } from "../../net/address.ts";
+import type { VmPlacement } from "../../ovn/vm/placement.ts";
 import type { Receipt } from "../receipts/receipt.ts";
 import { MigrationCaches } from "./caches.ts";
 import { KubevirtVersion } from "./kubevirt-version.ts";
@@ -53,6 +54,12 @@ export class MigrationLeader {
   /** Addresses of running VMs, by the node that has their subnet now. */
   reserved(): ReadonlyMap<string, readonly Address[]> {
     return this.#term?.machines.reserved() ?? new Map();
+  }
+
+  /** Where VMs are, by their pods as they are now. */
+  placements(): readonly VmPlacement[] {
+    const term = this.#term;
+    return term === undefined ? [] : [...this.#caches.vms()].flatMap((key) => term.machines.placement(key) ?? []);
   }
 
   /** A northbound database was changed by somebody else, or lost: all of it is written anew. */

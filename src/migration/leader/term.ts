@@ -58,7 +58,7 @@ export class MigrationTerm {
       concurrency,
       clock,
       reconcile: async (key, context) => {
-        if (!this.#ovnkube.isSeen || !this.#kubevirt.isKnown) return { requeueAfterMs: unknownMs };
+        if (!this.#ovnkube.isSeen || !this.#isKubevirtKnown) return { requeueAfterMs: unknownMs };
         // Woken when what stands against it has gone.
         const isFree = this.#ovnkube.mayWrite && !this.#isTooOld();
         return isFree ? this.machines.reconcile(key, context.signal) : undefined;
@@ -125,6 +125,11 @@ export class MigrationTerm {
         if (!signal.aborted) this.#options.log.warn("a zone could not be swept; it is tried again", { zone, error });
       });
     }
+  }
+
+  /** Who keeps no records does not look: the leader tells. */
+  get #isKubevirtKnown(): boolean {
+    return this.#options.keepsRecords === false || this.#kubevirt.isKnown;
   }
 
   #isTooOld(): boolean {

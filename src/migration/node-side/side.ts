@@ -1,0 +1,67 @@
+// What a node's daemon does for the default network on OVN where one leader writes the rows: it says on its Node what
+// the machine is; it follows where every VM is, by the same rules as the leader, and tells the neighbours on its own
+// switch when one has moved.
+import { type Node, nodes } from "../../cluster/resources.ts";
+import { Informer } from "../../kube/cache/informer.ts";
+import { picked } from "../../kube/meta.ts";
+import type { Runnable } from "../../kube/process/stages.ts";
+import { MigrationLeader } from "../leader/leader.ts";
+import type { PlacementWriter, Zones } from "../leader/placement-writer.ts";
+import { Announcer, type AnnouncerOptions } from "../neighbours/announcer.ts";
+import { nodeSubnetsAnnotation } from "../objects/node-subnets.ts";
+import { chassisAnnotation, gatewayAnnotation } from "../topology/node-facts.ts";
+import { Chassis } from "./chassis.ts";
+import type { gatewayOf } from "./gateway.ts";
+import { MachineTeller } from "./machine-teller.ts";
+
+export interface NodeSideOptions extends Omit<AnnouncerOptions, "placements"> {
+  readonly systemNamespace: string;
+  /** Open vSwitch's own database. */
+  readonly switchEndpoints: string;
+  /** The machine's gateway, of its physical networks and their bridges. Absent: it has none. */
+  readonly gateway?: (mappings: ReadonlyMap<string, string>) => ReturnType<typeof gatewayOf>;
+  /** Where OVN-Kubernetes is looked for. Default: where its manifests put it. */
+  readonly ovnkubeNamespaces?: readonly string[];
+}
+
+/** A thousand daemons ask six small lists each: ten requests a second of them all. */
+const lookEveryMs = 600_000;
+
+/** Rows are the leader's. */
+const nobody: PlacementWriter = { write: async () => {}, sweep: async () => {} };
+const none: Zones = { of: () => undefined, all: () => [] };
+
+export function nodeSide(options: NodeSideOptions): Runnable {
+  return { name: "migration", run: (signal) => runNodeSide(options, signal) };
+}
+
+async function runNodeSide(options: NodeSideOptions, signal: AbortSignal): Promise<void> {
+  const { client, clock, log } = options;
+  const onError = (error: Error) => log.warn("following nodes", { error });
+  const followed = new Informer<Node>({ client, clock, onError, resource: nodes, transform: trimmed });
+  const leader = new MigrationLeader({
+    ...options,
+    nodes: followed,
+    writer: nobody,
+    zones: none,
+    keepsRecords: false,
+    lookEveryMs,
+    onMove: (move) => void announcer.moved(move, signal),
+  });
+  const announcer = new Announcer({ ...options, placements: () => leader.placements() });
+  const chassis = new Chassis({
+    endpoints: options.switchEndpoints,
+    clock,
+    onError: (error) => log.warn("Open vSwitch of this node", { error }),
+  });
+  const machine = new MachineTeller({ ...options, nodes: followed, chassis });
+  const running = [followed, ...leader.informers, chassis, machine].map((each) => each.run(signal));
+  await Promise.all([...running, leader.lead.run(signal, () => {})]);
+}
+
+const readAnnotations = [nodeSubnetsAnnotation, chassisAnnotation, gatewayAnnotation];
+
+function trimmed({ metadata }: Node): Node {
+  const kept = picked(metadata, "name", "uid", "resourceVersion", "creationTimestamp");
+  return { metadata: { ...kept, annotations: picked(metadata.annotations, ...readAnnotations) } };
+}
