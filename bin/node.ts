@@ -18,6 +18,7 @@ import { nodeSide, type NodeSideOptions } from "../src/migration/node-side/side.
 import { runDaemon } from "../src/node/daemon.ts";
 import { nodeMetrics } from "../src/node/metrics.ts";
 import { sayOn } from "../src/node/migration/management-port.ts";
+import { sawRarp } from "../src/node/migration/rarp-watch.ts";
 import { realMachine } from "../src/node/real-machine.ts";
 
 export async function node(options: NodeOptions): Promise<void> {
@@ -33,7 +34,9 @@ export async function node(options: NodeOptions): Promise<void> {
   };
   await using connection = connect(await clusterConfig(options), { userAgent: `holdfast-node/${nodeName}`, observe });
   const { client } = connection;
-  const shared = { client, clock: realMachine.clock, log, systemNamespace, node: nodeName };
+  const { clock } = realMachine;
+  const watch: NodeSideOptions["watch"] = (link, mac, signal) => sawRarp(link, mac, clock, signal);
+  const shared = { client, clock, log, systemNamespace, node: nodeName, watch };
   const runnables = port === undefined ? [] : [ovnSide(options, { ...shared, say: (frames) => sayOn(port, frames) })];
   try {
     await runDaemon(

@@ -1,4 +1,7 @@
-// What a node says of a VM that has moved, heard by a real kernel: its neighbour table has the new MAC.
+// What a node says of a VM that has moved, heard by a real kernel: its neighbour table has the new MAC. And what it
+// hears of a guest that goes on.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -10,6 +13,8 @@ import { Wire } from "./wire.ts";
 const program = join(import.meta.dirname, "say-process.ts");
 const proxy = "0a:58:a9:fe:01:01";
 const old = "02:00:00:00:00:04";
+const guest = "0a:58:0a:07:00:04";
+const other = "0a:58:0a:07:00:05";
 
 let wire: Wire;
 beforeAll(async () => {
@@ -35,5 +40,34 @@ describe("the management port", () => {
 
   it("of an interface that is not there says so", async () => {
     await expect(say("eth7", "10.7.0.4", proxy)).rejects.toThrow("no interface eth7");
+  });
+});
+
+describe("a guest that goes on at its target", () => {
+  it("is seen by its RARP, and by no other frame: the pod's own kernel sends those before the guest is there", async () => {
+    const listener = spawn("nsenter", [
+      `--net=${wire.netns("pod")}`,
+      ...["env", "-u", "NODE_OPTIONS", process.execPath, join(import.meta.dirname, "rarp-process.ts")],
+      ...["eth0", guest],
+    ]);
+    let said = "";
+    listener.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    const ended = once(listener, "exit");
+    try {
+      await until(async () => said.includes("listening"), { what: "the daemon's side to listen" });
+      // Any frame but that one, from the guest's MAC: an announcement of its address by ARP.
+      await wire.ip("node", "link", "set", "eth0", "address", guest);
+      await say("eth0", "10.7.0.4", guest);
+      await say("eth0", "10.7.0.9", other, "rarp");
+      expect(said).not.toContain("seen");
+      const seen = async () => {
+        await say("eth0", "10.7.0.9", guest, "rarp");
+        return said.includes("seen");
+      };
+      await until(seen, { what: "the guest to be seen" });
+    } finally {
+      listener.kill("SIGKILL");
+      await ended;
+    }
   });
 });

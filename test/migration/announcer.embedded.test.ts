@@ -30,6 +30,7 @@ beforeEach(async () => {
       systemNamespace: "kube-system",
       node,
       switchEndpoints: "unix:/nonexistent/db.sock",
+      watch: async () => false,
       say: (frames) => void words.push(...frames(parseMac("02:00:00:00:00:01")).flatMap((each) => wordsOf(each) ?? [])),
     }).run(stopping.signal, () => {}),
   );

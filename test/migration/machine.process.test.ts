@@ -29,6 +29,7 @@ beforeAll(async () => {
     switchEndpoints: database.unix,
     gateway: (mappings) => ({ text: JSON.stringify({ default: { mappings: Object.fromEntries(mappings) } }) }),
     say: () => {},
+    watch: async () => false,
   }).run(stopping.signal, () => {});
 });
 afterAll(async () => {

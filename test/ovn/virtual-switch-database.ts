@@ -42,6 +42,18 @@ export class VirtualSwitchDatabase implements AsyncDisposable {
     await this.#transact({ op: "update", table: "Open_vSwitch", where: [], row });
   }
 
+  /** The interface is a port of br-int, as a plugin makes it. */
+  async plug(link: string, port: string): Promise<void> {
+    const uuid = (name: string) => ["named-uuid", name];
+    const insert = (table: string, name: string, row: object) => ({ op: "insert", table, "uuid-name": name, row });
+    await this.#transact(
+      insert("Interface", "link", { name: link, external_ids: ["map", [["iface-id", port]]] }),
+      insert("Port", "port", { name: link, interfaces: uuid("link") }),
+      insert("Bridge", "bridge", { name: `br-${link}`, ports: uuid("port") }),
+      { op: "mutate", table: "Open_vSwitch", where: [], mutations: [["bridges", "insert", uuid("bridge")]] },
+    );
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const gone = new Promise((resolve) => this.#server.once("exit", resolve));
     this.#server.kill("SIGKILL");
@@ -49,7 +61,7 @@ export class VirtualSwitchDatabase implements AsyncDisposable {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async #transact(operation: object): Promise<void> {
-    await run("ovsdb-client", ["transact", this.unix, JSON.stringify(["Open_vSwitch", operation])]);
+  async #transact(...operations: readonly object[]): Promise<void> {
+    await run("ovsdb-client", ["transact", this.unix, JSON.stringify(["Open_vSwitch", ...operations])]);
   }
 }

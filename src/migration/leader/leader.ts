@@ -11,7 +11,7 @@ import { MigrationTerm } from "./term.ts";
 
 export class MigrationLeader {
   readonly #options: MigrationOptions;
-  readonly #caches: MigrationCaches;
+  readonly caches: MigrationCaches;
   readonly #kubevirt: KubevirtVersion;
   #term: MigrationTerm | undefined;
 
@@ -19,13 +19,13 @@ export class MigrationLeader {
     this.#options = options;
     const { client, clock, nodes, log } = options;
     const onError = (error: Error) => log.warn("following launcher pods", { error });
-    this.#caches = new MigrationCaches({ client, clock, nodes, onError });
+    this.caches = new MigrationCaches({ client, clock, nodes, onError });
     this.#kubevirt = new KubevirtVersion({ client, clock, onError });
   }
 
   /** On every replica. Nodes are not among them: their owner follows them. */
   get informers() {
-    return [this.#caches.pods] as const;
+    return [this.caches.pods] as const;
   }
 
   get follows(): readonly Runnable[] {
@@ -36,7 +36,7 @@ export class MigrationLeader {
   readonly lead: Runnable = {
     name: "migration",
     run: (signal) => {
-      this.#term = new MigrationTerm(this.#options, this.#caches, this.#kubevirt);
+      this.#term = new MigrationTerm(this.#options, this.caches, this.#kubevirt);
       return this.#term.run(signal);
     },
   };
@@ -59,7 +59,7 @@ export class MigrationLeader {
   /** Where VMs are, by their pods as they are now. */
   placements(): readonly VmPlacement[] {
     const term = this.#term;
-    return term === undefined ? [] : [...this.#caches.vms()].flatMap((key) => term.machines.placement(key) ?? []);
+    return term === undefined ? [] : [...this.caches.vms()].flatMap((key) => term.machines.placement(key) ?? []);
   }
 
   /** A northbound database was changed by somebody else, or lost: all of it is written anew. */

@@ -1,6 +1,6 @@
 // What a node's daemon does for the default network on OVN where one leader writes the rows: it says on its Node what
-// the machine is; it follows where every VM is, by the same rules as the leader, and tells the neighbours on its own
-// switch when one has moved.
+// the machine is; it follows where every VM is, by the same rules as the leader, tells it when a guest goes on here, and tells
+// the neighbours on its own switch when one has moved.
 import { type Node, nodes } from "../../cluster/resources.ts";
 import { Informer } from "../../kube/cache/informer.ts";
 import { picked } from "../../kube/meta.ts";
@@ -11,10 +11,11 @@ import { Announcer, type AnnouncerOptions } from "../neighbours/announcer.ts";
 import { nodeSubnetsAnnotation } from "../objects/node-subnets.ts";
 import { chassisAnnotation, gatewayAnnotation } from "../topology/node-facts.ts";
 import { Chassis } from "./chassis.ts";
+import { EarlySigns, type EarlySignsOptions } from "./early-signs.ts";
 import type { gatewayOf } from "./gateway.ts";
 import { MachineTeller } from "./machine-teller.ts";
 
-export interface NodeSideOptions extends Omit<AnnouncerOptions, "placements"> {
+export interface NodeSideOptions extends Omit<AnnouncerOptions, "placements">, Pick<EarlySignsOptions, "watch"> {
   readonly systemNamespace: string;
   /** Open vSwitch's own database. */
   readonly switchEndpoints: string;
@@ -54,6 +55,7 @@ async function runNodeSide(options: NodeSideOptions, signal: AbortSignal): Promi
     clock,
     onError: (error) => log.warn("Open vSwitch of this node", { error }),
   });
+  new EarlySigns({ ...options, caches: leader.caches, chassis }).follow(signal);
   const machine = new MachineTeller({ ...options, nodes: followed, chassis });
   const running = [followed, ...leader.informers, chassis, machine].map((each) => each.run(signal));
   await Promise.all([...running, leader.lead.run(signal, () => {})]);

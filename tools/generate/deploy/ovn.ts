@@ -1,7 +1,11 @@
 // deploy/ovn/rights.yaml: what the default network on OVN adds to an installation, as a choice (--ovn-northbound). The
 // controller then writes annotations of Nodes and of launcher pods, a daemon those of its own Node, and policies of the
 // API server say which: with the right to change a Node or a pod's status alone both could do much more.
-import { addressSinceAnnotation, receiptAnnotation } from "../../../src/migration/objects/launcher.ts";
+import {
+  addressSinceAnnotation,
+  guestSeenAnnotation,
+  receiptAnnotation,
+} from "../../../src/migration/objects/launcher.ts";
 import { nodeSubnetsAnnotation } from "../../../src/migration/objects/node-subnets.ts";
 import { podNetworksAnnotation } from "../../../src/migration/objects/pod-network.ts";
 import { chassisAnnotation, gatewayAnnotation, nodeIdAnnotation } from "../../../src/migration/topology/node-facts.ts";
@@ -21,6 +25,7 @@ const controllerRules: readonly Rule[] = [
 /** For daemons with --ovn-management-port. */
 const nodeRules: readonly Rule[] = [
   rule("", ["nodes"], ["list", "watch", "patch"]), // which node has which subnet; of its own: the policy below
+  rule("", ["pods/status"], ["patch"]), // that a guest was seen on the node's own pod: the policy below
   rule("apps", ["daemonsets", "deployments"], ["list"]), // nothing is said beside a running OVN-Kubernetes
 ];
 
@@ -37,21 +42,25 @@ export function ovnObjects(): object[] {
       "holdfast-ovn-pods",
       policy("pods/status", controllerName, [podNetworksAnnotation, addressSinceAnnotation, receiptAnnotation]),
     ),
-    ...policyObjects("holdfast-ovn-machines", {
-      ...policy("nodes", nodeName, [chassisAnnotation, gatewayAnnotation]),
-      validations: [only([chassisAnnotation, gatewayAnnotation]), ownNode],
-    }),
+    ...policyObjects(
+      "holdfast-ovn-machines",
+      policy("nodes", nodeName, [chassisAnnotation, gatewayAnnotation], ownOf("object.metadata.name")),
+    ),
+    ...policyObjects(
+      "holdfast-ovn-guests",
+      policy("pods/status", nodeName, [guestSeenAnnotation], ownOf('object.spec.?nodeName.orValue("")')),
+    ),
   ];
 }
 
-function policy(resource: string, account: string, annotations: readonly string[]): object {
+function policy(resource: string, account: string, annotations: readonly string[], ...more: readonly object[]): object {
   return {
     failurePolicy: "Fail",
     matchConstraints: {
       resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["UPDATE"], resources: [resource] }],
     },
     matchConditions: [{ name: "ours", expression: isUser(account) }],
-    validations: [only(annotations)],
+    validations: [only(annotations), ...more],
   };
 }
 
@@ -62,8 +71,10 @@ function only(annotations: readonly string[]): object {
   };
 }
 
-/** A token says its node since Kubernetes 1.32 (and is believed); before, any node may write the Node of any. */
-const ownNode = {
-  expression: `request.userInfo.?extra[?"${nodeClaim}"].orValue([]).all(node, object.metadata.name == node)`,
-  message: "A node's daemon writes its own Node only.",
-};
+/** A token says its node since Kubernetes 1.32 (and is believed); before, any node may write those of any. */
+function ownOf(name: string): object {
+  return {
+    expression: `request.userInfo.?extra[?"${nodeClaim}"].orValue([]).all(node, ${name} == node)`,
+    message: "A node's daemon writes its own Node and the pods on it only.",
+  };
+}
