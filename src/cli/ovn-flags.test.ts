@@ -28,7 +28,7 @@ describe("the default network on OVN", () => {
         mtu: 1400,
         masks: true,
       },
-      networkName: "",
+      networkName: "ovn-kubernetes",
       dnsService: { namespace: "kube-system", name: "kube-dns" },
     });
   });

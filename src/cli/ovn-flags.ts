@@ -43,7 +43,7 @@ export function withOvnFlags(command: ClusterCommand): ClusterCommand {
     .option(
       "--ovn-network-name <name>",
       "network_name of the definition that cuts the cluster's subnets into slices of nodes",
-      "",
+      "ovn-kubernetes",
     )
     .number("--ovn-mtu", "of pods and VMs: that of the nodes' network less 58 (geneve), 100 to be safe", 65_535, 1400)
     .option(

@@ -12,7 +12,7 @@ const PACKET_IGNORE_OUTGOING = 23;
 /** Frames of every type. */
 export const ETH_P_ALL = 3;
 
-/** Link down, its queue full, or nothing beyond it: a frame lost on the way, or none there. The next one makes it good. */
+/** Link down, its queue full, nothing beyond it, or nothing there: the next frame makes it good. */
 const passing: ReadonlySet<string> = new Set(["ENETDOWN", "ENETUNREACH", "ENOBUFS", "EAGAIN", "EINTR"]);
 
 export function isPassing(errno: string): boolean {

@@ -2,7 +2,7 @@
 // hears of a guest that goes on.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -10,7 +10,8 @@ import { run } from "../lab/command.ts";
 import { until } from "../lab/wait.ts";
 import { Wire } from "./wire.ts";
 
-const program = join(import.meta.dirname, "say-process.ts");
+const speaker = fileURLToPath(new URL("./say-process.ts", import.meta.url));
+const watcher = fileURLToPath(new URL("./rarp-process.ts", import.meta.url));
 const proxy = "0a:58:a9:fe:01:01";
 const old = "02:00:00:00:00:04";
 const guest = "0a:58:0a:07:00:04";
@@ -23,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => wire?.remove());
 
 const say = (...words: readonly string[]) =>
-  run(["nsenter", `--net=${wire.netns("node")}`, "env", "-u", "NODE_OPTIONS", process.execPath, program, ...words]);
+  run(["nsenter", `--net=${wire.netns("node")}`, "env", "-u", "NODE_OPTIONS", process.execPath, speaker, ...words]);
 
 describe("the management port", () => {
   it.each(["10.7.0.4", "fd07::4"])("says that %s has moved, and the neighbour believes it", async (address) => {
@@ -45,11 +46,8 @@ describe("the management port", () => {
 
 describe("a guest that goes on at its target", () => {
   it("is seen by its RARP, and by no other frame: the pod's own kernel sends those before the guest is there", async () => {
-    const listener = spawn("nsenter", [
-      `--net=${wire.netns("pod")}`,
-      ...["env", "-u", "NODE_OPTIONS", process.execPath, join(import.meta.dirname, "rarp-process.ts")],
-      ...["eth0", guest],
-    ]);
+    const argv = ["env", "-u", "NODE_OPTIONS", process.execPath, watcher];
+    const listener = spawn("nsenter", [`--net=${wire.netns("pod")}`, ...argv, "eth0", guest]);
     let said = "";
     listener.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
     const ended = once(listener, "exit");

@@ -120,18 +120,19 @@ it("is built from Nodes, which are told their numbers", async () => {
 
 it("is put right where somebody removes or changes a row, and leaves alone what others have made", async () => {
   await central.nbctl("ls-add", "mine");
+  // One after the other: each is noticed by itself.
   await central.nbctl("lsp-del", "stor-n1");
-  await central.nbctl("set", "Logical_Router_Port", "rtos-n2", 'networks="10.9.9.1/24"');
-  await central.nbctl("lr-route-del", "ovn_cluster_router", "100.64.0.4");
-  await central.nbctl("lr-del", "GR_n3");
   await shows("the port", async () => (await found("Logical_Switch_Port", "name", "name=stor-n1")).length === 1);
+  await central.nbctl("set", "Logical_Router_Port", "rtos-n2", 'networks="10.9.9.1/24"');
   await shows("the networks", async () =>
     (await found("Logical_Router_Port", "networks", "name=rtos-n2"))[0]!.includes("10.244.2.1/24"),
   );
+  await central.nbctl("lr-route-del", "ovn_cluster_router", "100.64.0.4");
   await shows(
     "the route",
     async () => (await found("Logical_Router_Static_Route", "nexthop", 'ip_prefix="100.64.0.4"')).length === 1,
   );
+  await central.nbctl("lr-del", "GR_n3");
   await shows("the gateway router", async () => (await found("Logical_Router", "name", "name=GR_n3")).length === 1);
   expect(await switches()).toContain("mine");
 });

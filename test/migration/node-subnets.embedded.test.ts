@@ -18,7 +18,7 @@ const ovn = {
   // Nobody listens there: what nodes are told needs no database.
   northbound: { endpoints: "unix:/nonexistent/ovnnb.sock" },
   network,
-  networkName: "",
+  networkName: "pods",
   dnsService: { namespace: "kube-system", name: "kube-dns" },
 };
 const ipRanges = [
@@ -46,7 +46,7 @@ const has = (name: string, ...texts: readonly string[]) =>
 it("each node is told its slice of both families, and its number; one that joins gets the next", async () => {
   fixture.lead({ ovn });
   for (const name of ["n1", "n2"]) await fixture.node(name);
-  await fixture.define("ovn", { ipRanges }, "kube-system");
+  await fixture.define("ovn", { network_name: "pods", ipRanges }, "kube-system");
   await has("n1", "10.244.0.0/24", "fd10:244::/64");
   await has("n2", "10.244.1.0/24", "fd10:244:0:1::/64");
   expect((await said("n2"))["k8s.ovn.org/node-id"]).toBe("3");
@@ -57,7 +57,7 @@ it("each node is told its slice of both families, and its number; one that joins
 it("a subnet that a hand wrote for another node too is taken from it; the next leader changes nothing", async () => {
   const first = fixture.lead({ ovn });
   for (const name of ["n1", "n2"]) await fixture.node(name);
-  await fixture.define("ovn", { ipRanges }, "kube-system");
+  await fixture.define("ovn", { network_name: "pods", ipRanges }, "kube-system");
   await has("n1", "10.244.0.0/24", "fd10:244::/64");
   await has("n2", "10.244.1.0/24", "fd10:244:0:1::/64");
   const annotations = { "k8s.ovn.org/node-subnets": await subnets("n1") };
@@ -74,7 +74,7 @@ it("a subnet that a hand wrote for another node too is taken from it; the next l
 it("a node that is deleted leaves its subnet to nobody while it is not known to be off", async () => {
   fixture.lead({ ovn });
   for (const name of ["n1", "n2"]) await fixture.node(name);
-  await fixture.define("ovn", { ipRanges }, "kube-system");
+  await fixture.define("ovn", { network_name: "pods", ipRanges }, "kube-system");
   await has("n1", "10.244.0.0/24", "fd10:244::/64");
   await has("n2", "10.244.1.0/24", "fd10:244:0:1::/64");
   fixture.daemons.get("n1")!.isAlive = false;

@@ -13,6 +13,7 @@ import { applyDeployment, controllerKubeconfig } from "../claims/deployed.ts";
 import { kubevirtCrds } from "../claims/kubevirt/crds.ts";
 import type { Machine } from "../claims/kubevirt/machine.ts";
 import type { Cluster } from "../lab/cluster.ts";
+import { writeKubeconfig } from "../lab/credentials.ts";
 import { holdfastCommand } from "../lab/holdfast/launch.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
@@ -149,3 +150,38 @@ it("the rights are no more than it needs: neither a Node's taints nor a pod's ph
   const body = { metadata: { annotations: { "k8s.ovn.org/node-id": "2" } } };
   expect(await refusal(as.client.patch(nodes, { name: "n1" }, { type: "merge", body }))).toBe("done");
 });
+
+it("a node's daemon writes two annotations of its own Node, one of its own pods, and nothing of others", async () => {
+  const token = await boundToken("n1");
+  await using as = connect(await loadKubeconfig({ path: writeKubeconfig(join(lab.folder, "node.kubeconfig"), token) }));
+  const { client } = as;
+  const refusal = async (write: Promise<unknown>) =>
+    await write.then(
+      () => "done",
+      (error: unknown) => String(error),
+    );
+  const noting = (key: string) => ({ type: "merge", body: { metadata: { annotations: { [key]: "x" } } } }) as const;
+  const chassis = noting("k8s.ovn.org/node-chassis-id");
+  expect(await refusal(client.patch(nodes, { name: "n1" }, noting("k8s.ovn.org/node-subnets")))).toContain("only");
+  expect(await refusal(client.patch(nodes, { name: "n2" }, chassis))).toContain("its own Node");
+  expect(await refusal(client.patch(nodes, { name: "n1" }, chassis))).toBe("done");
+  const status = { subresource: "status" } as const;
+  const seen = noting("holdfast.io/guest-seen");
+  const { at } = vm.instance!.active;
+  expect(await refusal(client.patch(pods, at, seen, status))).toContain("its own Node");
+  const own = { namespace: "kube-system", name: "daemon" };
+  expect(await refusal(client.patch(pods, own, noting("k8s.ovn.org/pod-networks"), status))).toContain("only");
+  expect(await refusal(client.patch(pods, own, seen, status))).toBe("done");
+});
+
+/** As a kubelet gets it for the daemon's pod on that node. */
+async function boundToken(nodeName: string) {
+  const spec = { serviceAccountName: "holdfast-node", nodeName, containers: [{ name: "c", image: "i" }] };
+  const made = { metadata: { name: "daemon" }, spec };
+  const pod = await lab.rest.create<{ metadata: { uid: string } }>("/api/v1/namespaces/kube-system/pods", made);
+  const boundObjectRef = { kind: "Pod", apiVersion: "v1", name: "daemon", uid: pod.metadata.uid };
+  const path = "/api/v1/namespaces/kube-system/serviceaccounts/holdfast-node/token";
+  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { boundObjectRef } };
+  const { status } = await lab.rest.create<{ status: { token: string } }>(path, request);
+  return { ...lab.access, token: status.token };
+}

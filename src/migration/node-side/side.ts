@@ -1,6 +1,6 @@
 // What a node's daemon does for the default network on OVN where one leader writes the rows: it says on its Node what
-// the machine is; it follows where every VM is, by the same rules as the leader, tells it when a guest goes on here, and tells
-// the neighbours on its own switch when one has moved.
+// the machine is; it follows where every VM is, by the same rules as the leader, tells it when a guest goes on here, and
+// tells the neighbours on its own switch when one has moved.
 import { type Node, nodes } from "../../cluster/resources.ts";
 import { Informer } from "../../kube/cache/informer.ts";
 import { picked } from "../../kube/meta.ts";

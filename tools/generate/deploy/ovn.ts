@@ -72,9 +72,9 @@ function only(annotations: readonly string[]): object {
 }
 
 /** A token says its node since Kubernetes 1.32 (and is believed); before, any node may write those of any. */
-function ownOf(name: string): object {
+function ownOf(its: string): object {
   return {
-    expression: `request.userInfo.?extra[?"${nodeClaim}"].orValue([]).all(node, ${name} == node)`,
+    expression: `request.userInfo.?extra[?"${nodeClaim}"].orValue([]).all(node, ${its} == node)`,
     message: "A node's daemon writes its own Node and the pods on it only.",
   };
 }
