@@ -19,6 +19,8 @@ export interface PlacementWriter {
    * depend on where others are: from here on all of them are known.
    */
   sweep(zone: string, known: KnownVms, signal: AbortSignal): Promise<void>;
+  /** Resolves when the zone can be written; a sweep says where VMs are by then. Default: it can. */
+  ready?(zone: string, signal: AbortSignal): Promise<void>;
   /** Where VMs are is not known any more: another may have written. A sweep comes next. */
   forget?(zone: string): void;
 }

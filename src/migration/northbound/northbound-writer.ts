@@ -30,6 +30,10 @@ export class NorthboundWriter implements PlacementWriter {
     this.#zones = zones;
   }
 
+  async ready(zone: string, signal: AbortSignal): Promise<void> {
+    await this.#zone(zone).ready?.(signal);
+  }
+
   forget(zone: string): void {
     this.#placements.delete(zone);
   }
@@ -45,8 +49,7 @@ export class NorthboundWriter implements PlacementWriter {
 
   /** The first look at a zone: its switches and routers are set right too, and what is listed for every VM. */
   async sweep(zone: string, known: KnownVms, signal: AbortSignal): Promise<void> {
-    const { northbound, ready } = this.#zone(zone);
-    await ready?.(signal);
+    const { northbound } = this.#zone(zone);
     const placed = [...known].filter((each): each is [ObjectKey, VmPlacement] => each[1] !== undefined);
     this.#placements.set(zone, new Map(placed));
     const gone = northbound.vms().filter((vm) => !known.has(printVm(vm)));
