@@ -7,6 +7,7 @@ import { Registry } from "prom-client";
 import { UsageError } from "../src/cli/cluster-command.ts";
 import { clusterConfig, stopSignal } from "../src/cli/connection.ts";
 import type { NodeOptions } from "../src/cli/node.ts";
+import { ownZoneOf } from "../src/cli/ovn-flags.ts";
 import type { CallReport } from "../src/kube/call.ts";
 import { connect } from "../src/kube/config/connect.ts";
 import { KubeMetrics } from "../src/kube/process/metrics.ts";
@@ -62,11 +63,11 @@ export async function node(options: NodeOptions): Promise<void> {
   }
 }
 
-function ovnSide(
-  { nodeName, ovnGateway: link, ovsDatabase: switchEndpoints }: NodeOptions,
-  shared: Omit<NodeSideOptions, "gateway" | "switchEndpoints">,
-): Runnable {
-  if (link === undefined) return nodeSide({ ...shared, switchEndpoints });
+function ovnSide(options: NodeOptions, shared: Omit<NodeSideOptions, "gateway" | "switchEndpoints">): Runnable {
+  const { nodeName, ovnGateway: link, ovsDatabase: switchEndpoints } = options;
+  const ownZone = ownZoneOf(options);
+  const zoned = { ...shared, switchEndpoints, ...(ownZone && { ownZone }) };
+  if (link === undefined) return nodeSide(zoned);
   const gateway = (mappings: ReadonlyMap<string, string>) =>
     gatewayOf({
       node: nodeName,
@@ -76,5 +77,5 @@ function ovnSide(
       routes6: readFileSync("/proc/net/ipv6_route", "utf8"),
       mappings,
     });
-  return nodeSide({ ...shared, switchEndpoints, gateway });
+  return nodeSide({ ...zoned, gateway });
 }

@@ -39,10 +39,13 @@ export interface ControllerOptions extends DaemonOptions, OvnFlags {
 /** Runs until it is told to stop, or loses the lease. */
 export type RunController = (options: ControllerOptions, output: Output) => Promise<void>;
 
+const writes =
+  "write OVN's northbound database there: the topology of the default network, and live migration of VMs on it";
+
 export function controllerCommand(output: Output, controller: RunController): Command {
   const command = new ClusterCommand("controller")
     .description(
-      "Run the controller of a cluster: mirrors and free maps of pools, coexistence with whereabouts, leak collection, slices of nodes, persistent addresses of virtual machines, managed DHCP, with --ovn-northbound the default network on OVN and live migration on it. One of its replicas leads.",
+      "Run the controller of a cluster: mirrors and free maps of pools, coexistence with whereabouts, leak collection, slices of nodes, persistent addresses of virtual machines, managed DHCP, with --ovn-northbound or --ovn-transit-subnets the default network on OVN and live migration on it. One of its replicas leads.",
     )
     .systemNamespace("where pools, the lease and the shared state are")
     .option("--no-leader-elect", "lead at once, without a lease; only where no other runs")
@@ -136,5 +139,5 @@ export function controllerCommand(output: Output, controller: RunController): Co
       "serve the webhooks of deploy/webhooks.yaml on this port: references in launcher pods, protection of claims, checks of managed DHCP (default: off)",
       65_535,
     );
-  return withOvnFlags(command).action((options: ControllerOptions) => controller(options, output));
+  return withOvnFlags(command, writes).action((options: ControllerOptions) => controller(options, output));
 }

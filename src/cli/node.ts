@@ -3,9 +3,10 @@ import type { Command } from "commander";
 
 import { flatFileFolders } from "../cni/config/merge.ts";
 import { ClusterCommand, type DaemonOptions, UsageError } from "./cluster-command.ts";
+import { type OvnFlags, withOvnFlags } from "./ovn-flags.ts";
 import type { Output } from "./program.ts";
 
-export interface NodeOptions extends DaemonOptions {
+export interface NodeOptions extends DaemonOptions, OvnFlags {
   readonly nodeName: string;
   readonly socket: string;
   readonly state: string;
@@ -27,7 +28,7 @@ export interface NodeOptions extends DaemonOptions {
 export type RunNode = (options: NodeOptions, output: Output) => Promise<void>;
 
 export function nodeCommand(output: Output, node: RunNode): Command {
-  return new ClusterCommand("node")
+  const command = new ClusterCommand("node")
     .description(
       "Run the daemon of one node: it serves the CNI plugin on a unix socket. One per node, as root; docs/node.md is for the person who runs it.",
     )
@@ -74,15 +75,17 @@ export function nodeCommand(output: Output, node: RunNode): Command {
       "--ovn-gateway <interface>",
       "with --ovn-management-port: the bridge with the node's address and default route, such as br-ex, by which pods and VMs leave (default: none)",
     )
-    .option("--ovs-database <endpoint>", "Open vSwitch of this node", "unix:/run/openvswitch/db.sock")
-    .action(
-      ({
-        nodeName = process.env["NODE_NAME"] ?? "",
-        ...options
-      }: Omit<NodeOptions, "nodeName"> & { nodeName?: string }) => {
-        if (nodeName === "")
-          throw new UsageError("--node-name is missing: give the node's name as `kubectl get nodes` prints it.");
-        return node({ ...options, nodeName }, output);
-      },
-    );
+    .option("--ovs-database <endpoint>", "Open vSwitch of this node", "unix:/run/openvswitch/db.sock");
+  const writes =
+    "with --ovn-transit-subnets and --ovn-management-port: write the northbound database of this node's zone there";
+  return withOvnFlags(command, writes).action(
+    ({
+      nodeName = process.env["NODE_NAME"] ?? "",
+      ...options
+    }: Omit<NodeOptions, "nodeName"> & { nodeName?: string }) => {
+      if (nodeName === "")
+        throw new UsageError("--node-name is missing: give the node's name as `kubectl get nodes` prints it.");
+      return node({ ...options, nodeName }, output);
+    },
+  );
 }

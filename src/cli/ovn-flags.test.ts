@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
 
 import { ClusterCommand } from "./cluster-command.ts";
-import { type OvnFlags, ovnOptionsOf, withOvnFlags } from "./ovn-flags.ts";
+import { type OvnFlags, ovnOptionsOf, ownZoneOf, withOvnFlags } from "./ovn-flags.ts";
 
 function optionsOf(...flags: readonly string[]) {
-  const command = withOvnFlags(new ClusterCommand("controller")).exitOverride();
+  return ovnOptionsOf(flagsOf(...flags));
+}
+
+function flagsOf(...flags: readonly string[]): OvnFlags {
+  const command = withOvnFlags(new ClusterCommand("controller"), "write").exitOverride();
   command.configureOutput({ writeErr: () => {} }).action(() => {});
-  return ovnOptionsOf(command.parse(flags, { from: "user" }).opts<OvnFlags>());
+  return command.parse(flags, { from: "user" }).opts<OvnFlags>();
 }
 
 const at = ["--ovn-northbound", "unix:/run/ovn/ovnnb_db.sock"];
@@ -44,6 +48,7 @@ describe("the default network on OVN", () => {
 
   it.each([
     [["--ovn-northbound", "10.0.0.1:6641"], "is no endpoint"],
+    [[...at, "--ovn-transit-subnets", "100.88.0.0/16"], "not to the controller"],
     [[...at, "--ovn-cluster-subnets", "10.244.0.0/16/8"], "write 17 to 29"],
     [["--ovn-northbound", "ssl:10.0.0.1:6641", "--ovn-ca-cert", "ca.pem"], "ssl needs all three"],
   ])("%j: says what is wrong", (flags, words) => {
@@ -52,8 +57,18 @@ describe("the default network on OVN", () => {
 
   it("reads certificates when a connection is made, so that renewed ones count", async () => {
     const files = ["--ovn-certificate", "/none/c", "--ovn-private-key", "/none/k", "--ovn-ca-cert", "/none/a"];
-    const { tls } = optionsOf("--ovn-northbound", "ssl:10.0.0.1:6641", ...files)!.northbound;
+    const { tls } = optionsOf("--ovn-northbound", "ssl:10.0.0.1:6641", ...files)!.northbound!;
     expect(tls?.peer).toBe("any");
     await expect(tls!.material()).rejects.toThrow("ENOENT");
+  });
+
+  it("of interconnected zones the controller writes none, and each daemon its own", () => {
+    const transit = ["--ovn-transit-subnets", "100.88.0.0/16,fd97::/64"];
+    const options = optionsOf(...transit)!;
+    expect(options.northbound).toBeUndefined();
+    expect(options.network.transitSubnets.map(String)).toEqual(["100.88.0.0/16"]);
+    expect(ownZoneOf(flagsOf(...at, ...transit))?.northbound.endpoints).toBe("unix:/run/ovn/ovnnb_db.sock");
+    expect(ownZoneOf(flagsOf(...at))).toBeUndefined();
+    expect(() => ownZoneOf(flagsOf(...transit))).toThrow("give --ovn-northbound");
   });
 });

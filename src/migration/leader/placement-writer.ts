@@ -38,4 +38,14 @@ export interface AddressSource {
   take(pod: Launcher, subnets: readonly Prefix[], signal: AbortSignal): Promise<PodNetwork | undefined>;
 }
 
+/** Somebody else writes the rows. */
+export const noZones: Zones = { of: () => undefined, all: () => [] };
+export const noRows: PlacementWriter = { write: async () => {}, sweep: async () => {} };
+
+/** This process writes one of several: that of its own node. */
+export const ownZone = (node: string): Zones => ({
+  of: (each) => (each === node ? node : undefined),
+  all: () => [node],
+});
+
 export const oneZone = (name = "global"): Zones => ({ of: () => name, all: () => [name] });

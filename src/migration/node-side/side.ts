@@ -1,15 +1,15 @@
-// What a node's daemon does for the default network on OVN where one leader writes the rows: it says on its Node what
-// the machine is; it follows where every VM is, by the same rules as the leader, tells it when a guest goes on here, and
-// tells the neighbours on its own switch when one has moved.
+// What a node's daemon does for the default network on OVN: it says on its Node what the machine is; it follows where
+// every VM is, by the same rules as the leader, tells it when a guest goes on here, and tells the neighbours on its own
+// switch when one has moved. Where zones are interconnected it writes the rows of its own.
 import { type Node, nodes } from "../../cluster/resources.ts";
 import { Informer } from "../../kube/cache/informer.ts";
 import { picked } from "../../kube/meta.ts";
 import type { Runnable } from "../../kube/process/stages.ts";
 import { MigrationLeader } from "../leader/leader.ts";
-import type { PlacementWriter, Zones } from "../leader/placement-writer.ts";
+import { noRows, noZones, ownZone } from "../leader/placement-writer.ts";
 import { Announcer, type AnnouncerOptions } from "../neighbours/announcer.ts";
-import { nodeSubnetsAnnotation } from "../objects/node-subnets.ts";
-import { chassisAnnotation, gatewayAnnotation } from "../topology/node-facts.ts";
+import { type ZonePlace, ZoneWriting } from "../northbound/zone-writing.ts";
+import { factsAnnotations } from "../topology/node-facts.ts";
 import { Chassis } from "./chassis.ts";
 import { EarlySigns, type EarlySignsOptions } from "./early-signs.ts";
 import type { gatewayOf } from "./gateway.ts";
@@ -21,6 +21,8 @@ export interface NodeSideOptions extends Omit<AnnouncerOptions, "placements">, P
   readonly switchEndpoints: string;
   /** The machine's gateway, of its physical networks and their bridges. Absent: it has none. */
   readonly gateway?: (mappings: ReadonlyMap<string, string>) => ReturnType<typeof gatewayOf>;
+  /** Where zones are interconnected: the daemon writes that of its node. Absent: the leader writes the only one. */
+  readonly ownZone?: ZonePlace;
   /** Where OVN-Kubernetes is looked for. Default: where its manifests put it. */
   readonly ovnkubeNamespaces?: readonly string[];
 }
@@ -28,23 +30,20 @@ export interface NodeSideOptions extends Omit<AnnouncerOptions, "placements">, P
 /** A thousand daemons ask six small lists each: ten requests a second of them all. */
 const lookEveryMs = 600_000;
 
-/** Rows are the leader's. */
-const nobody: PlacementWriter = { write: async () => {}, sweep: async () => {} };
-const none: Zones = { of: () => undefined, all: () => [] };
-
 export function nodeSide(options: NodeSideOptions): Runnable {
   return { name: "migration", run: (signal) => runNodeSide(options, signal) };
 }
 
 async function runNodeSide(options: NodeSideOptions, signal: AbortSignal): Promise<void> {
-  const { client, clock, log } = options;
+  const { client, clock, log, node, ownZone: place } = options;
   const onError = (error: Error) => log.warn("following nodes", { error });
   const followed = new Informer<Node>({ client, clock, onError, resource: nodes, transform: trimmed });
+  const zone = place && new ZoneWriting({ ...options, ...place, nodes: followed, zone: node, localNode: node });
   const leader = new MigrationLeader({
     ...options,
     nodes: followed,
-    writer: nobody,
-    zones: none,
+    writer: zone?.writer ?? noRows,
+    zones: zone === undefined ? noZones : ownZone(node),
     keepsRecords: false,
     lookEveryMs,
     onMove: (move) => void announcer.moved(move, signal),
@@ -58,12 +57,14 @@ async function runNodeSide(options: NodeSideOptions, signal: AbortSignal): Promi
   new EarlySigns({ ...options, caches: leader.caches, chassis }).follow(signal);
   const machine = new MachineTeller({ ...options, nodes: followed, chassis });
   const running = [followed, ...leader.informers, chassis, machine].map((each) => each.run(signal));
-  await Promise.all([...running, leader.lead.run(signal, () => {})]);
+  const keeping = zone && [
+    zone.dns.informer.run(signal),
+    zone.run({ clock, log, nodes: followed, mayWrite: () => leader.mayWrite }, signal),
+  ];
+  await Promise.all([...running, leader.lead.run(signal, () => {}), ...(keeping ?? [])]);
 }
-
-const readAnnotations = [nodeSubnetsAnnotation, chassisAnnotation, gatewayAnnotation];
 
 function trimmed({ metadata }: Node): Node {
   const kept = picked(metadata, "name", "uid", "resourceVersion", "creationTimestamp");
-  return { metadata: { ...kept, annotations: picked(metadata.annotations, ...readAnnotations) } };
+  return { metadata: { ...kept, annotations: picked(metadata.annotations, ...factsAnnotations) } };
 }

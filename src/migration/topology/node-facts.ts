@@ -57,17 +57,19 @@ export function readNodeFacts({ metadata }: DeepReadonly<Node>): NodeFacts {
   };
 }
 
-/** All that is read of a Node's annotations, as text: the same text, the same facts. */
+/** All that is read of a Node's annotations. */
+export const factsAnnotations = [
+  nodeIdAnnotation,
+  chassisAnnotation,
+  nodeSubnetsAnnotation,
+  gatewayAnnotation,
+  managementMacsAnnotation,
+] as const;
+
+/** As text: the same text, the same facts. */
 export function factsText({ metadata }: DeepReadonly<Node>): string {
   const { annotations = {} } = metadata;
-  const read = [
-    nodeIdAnnotation,
-    chassisAnnotation,
-    nodeSubnetsAnnotation,
-    gatewayAnnotation,
-    managementMacsAnnotation,
-  ];
-  return read.map((each) => annotations[each] ?? "").join("\n");
+  return factsAnnotations.map((each) => annotations[each] ?? "").join("\n");
 }
 
 const managementMacs = z.looseObject({ default: z.string().optional() });

@@ -27,18 +27,18 @@ export class ZoneSource {
   }
 
   /** Told after a change. The returned function ends it. */
-  follow(changed: (what: "nodes" | "dns") => void): () => void {
+  follow(changed: () => void): () => void {
     const { nodes, dns } = this.#options;
     const ends = [
       nodes.handle((event) => {
         if (event.type === "update" && factsText(event.previous) === factsText(event.object)) return;
         this.#facts = undefined;
         this.#found = undefined;
-        changed("nodes");
+        changed();
       }),
       dns.informer.handle(() => {
         this.#found = undefined;
-        changed("dns");
+        changed();
       }),
     ];
     return () => ends.forEach((end) => end());

@@ -26,6 +26,7 @@ const controllerRules: readonly Rule[] = [
 const nodeRules: readonly Rule[] = [
   rule("", ["nodes"], ["list", "watch", "patch"]), // which node has which subnet; of its own: the policy below
   rule("", ["pods/status"], ["patch"]), // that a guest was seen on the node's own pod: the policy below
+  rule("", ["services"], ["list", "watch"]), // where zones are interconnected: the DNS service that guests are told of
   rule("apps", ["daemonsets", "deployments"], ["list"]), // nothing is said beside a running OVN-Kubernetes
 ];
 
