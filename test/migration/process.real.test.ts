@@ -155,7 +155,7 @@ it("the rights are no more than it needs: neither a Node's taints nor a pod's ph
   expect(await refusal(as.client.patch(nodes, { name: "n1" }, { type: "merge", body }))).toBe("done");
 });
 
-it("a node's daemon writes two annotations of its own Node, one of its own pods, and nothing of others", async () => {
+it("a node's daemon writes two annotations of its own Node, two of its own pods, and nothing of others", async () => {
   const token = await boundToken("n1");
   await using as = connect(await loadKubeconfig({ path: writeKubeconfig(join(lab.folder, "node.kubeconfig"), token) }));
   const { client } = as;
@@ -174,7 +174,7 @@ it("a node's daemon writes two annotations of its own Node, one of its own pods,
   const { at } = vm.instance!.active;
   expect(await refusal(client.patch(pods, at, seen, status))).toContain("its own Node");
   const own = { namespace: "kube-system", name: "daemon" };
-  expect(await refusal(client.patch(pods, own, noting("k8s.ovn.org/pod-networks"), status))).toContain("only");
+  expect(await refusal(client.patch(pods, own, noting("holdfast.io/migration-receipt"), status))).toContain("only");
   expect(await refusal(client.patch(pods, own, seen, status))).toBe("done");
 });
 

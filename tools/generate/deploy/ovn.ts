@@ -25,7 +25,7 @@ const controllerRules: readonly Rule[] = [
 /** For daemons with --ovn-management-port. */
 const nodeRules: readonly Rule[] = [
   rule("", ["nodes"], ["list", "watch", "patch"]), // which node has which subnet; of its own: the policy below
-  rule("", ["pods/status"], ["patch"]), // that a guest was seen on the node's own pod: the policy below
+  rule("", ["pods/status"], ["patch"]), // a guest seen, addresses told, on its own pods: the policy below
   rule("", ["services"], ["list", "watch"]), // where zones are interconnected: the DNS service that guests are told of
   rule("apps", ["daemonsets", "deployments"], ["list"]), // nothing is said beside a running OVN-Kubernetes
 ];
@@ -49,7 +49,12 @@ export function ovnObjects(): object[] {
     ),
     ...policyObjects(
       "holdfast-ovn-guests",
-      policy("pods/status", nodeName, [guestSeenAnnotation], ownOf('object.spec.?nodeName.orValue("")')),
+      policy(
+        "pods/status",
+        nodeName,
+        [guestSeenAnnotation, podNetworksAnnotation],
+        ownOf('object.spec.?nodeName.orValue("")'),
+      ),
     ),
   ];
 }
