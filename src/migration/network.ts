@@ -61,11 +61,11 @@ export class OvnNetwork {
 
   /** On every replica. */
   get informers() {
-    return [...this.migration.informers, ...(this.#zone ? [this.#zone.dns.informer] : [])] as const;
+    return this.migration.informers;
   }
 
   get follows(): readonly Runnable[] {
-    return [...this.migration.follows, this.#pools.follow];
+    return [...this.migration.follows, this.#pools.follow, ...(this.#zone ? [this.#zone.follow] : [])];
   }
 
   /** Under the lease: only who writes needs the database's rows. */

@@ -71,14 +71,19 @@ export class Announcer {
 
   /** VMs, wherever they are; to a VM that is here, the pods of its home too: nobody else can be of its subnet. */
   async #neighbours({ activeNode, homeNode }: VmPlacement, signal: AbortSignal): Promise<readonly Neighbour[]> {
-    const { client, node, placements } = this.#options;
+    const { client, node, placements, log } = this.#options;
     const vms = [...placements()].flatMap(({ mac, addresses, activeNode: at }): Neighbour[] =>
       at === undefined ? [] : [{ mac, node: at, addresses: addresses.map(({ address }) => address) }],
     );
     if (activeNode !== node || homeNode === undefined) return vms;
     const fieldSelector = `spec.nodeName=${homeNode}`;
-    const { items } = await client.list(pods, { fieldSelector, signal });
-    return [...vms, ...items.flatMap((pod) => neighbourOf(pod) ?? [])];
+    try {
+      const { items } = await client.list(pods, { fieldSelector, signal });
+      return [...vms, ...items.flatMap((pod) => neighbourOf(pod) ?? [])];
+    } catch (error) {
+      if (!signal.aborted) log.warn("pods that a VM has come from are not told to it", { node: homeNode, error });
+      return vms;
+    }
   }
 }
 

@@ -58,7 +58,7 @@ async function runNodeSide(options: NodeSideOptions, signal: AbortSignal): Promi
   const machine = new MachineTeller({ ...options, nodes: followed, chassis });
   const running = [followed, ...leader.informers, chassis, machine].map((each) => each.run(signal));
   const keeping = zone && [
-    zone.dns.informer.run(signal),
+    zone.follow.run(signal, () => {}),
     zone.run({ clock, log, nodes: followed, mayWrite: () => leader.mayWrite }, signal),
   ];
   await Promise.all([...running, leader.lead.run(signal, () => {}), ...(keeping ?? [])]);

@@ -1,6 +1,7 @@
 // All that writing one zone takes: its northbound database, the zone as it is now, and the writer. For the leader of a
 // cluster with one zone, or for a node's daemon that writes its own.
 import type { ReconcilerOptions } from "../../cluster/reconciler-options.ts";
+import type { Runnable } from "../../kube/process/stages.ts";
 import type { ClusterNetwork } from "../topology/cluster-network.ts";
 import { DnsService } from "../topology/dns-service.ts";
 import type { TopologyMetrics } from "../topology/metrics.ts";
@@ -46,8 +47,18 @@ export class ZoneWriting {
       },
       onError: (error) => log.warn("the northbound database", { error }),
     });
-    const { northbound: rows, ready } = this.database;
+    const { northbound: rows } = this.database;
+    // Rows without the DNS server for a moment, at each start, would be told to guests that ask then.
+    const ready = async (signal: AbortSignal) => {
+      await this.database.ready(signal);
+      await this.dns.informer.synced(signal);
+    };
     this.writer = new NorthboundWriter(new Map([[zone, { northbound: rows, ready, zone: this.source.zone }]]));
+  }
+
+  /** On every replica; nobody waits for it but who writes the zone. */
+  get follow(): Runnable {
+    return { name: "following the DNS service", run: (signal) => this.dns.informer.run(signal) };
   }
 
   /** Follows the database, and keeps the zone as it should be, until the signal aborts. */
