@@ -5,6 +5,7 @@ import { Registry } from "prom-client";
 
 import { clusterConfig, stopSignal } from "../src/cli/connection.ts";
 import type { ControllerOptions } from "../src/cli/controller.ts";
+import { ovnOptionsOf } from "../src/cli/ovn-flags.ts";
 import { controllerLease } from "../src/cluster/state.ts";
 import { trustedNamespaces } from "../src/cluster/trusted-namespaces.ts";
 import { assembleController } from "../src/controller/controller.ts";
@@ -24,6 +25,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
   const { systemNamespace, cooldownMs, observeMs, allowMassRelease, logLevel, logFormat } = options;
   const write = (line: string) => void process.stderr.write(`${line}\n`);
   const log = makeLog({ write, level: logLevel, format: logFormat, now: Date.now });
+  const ovn = ovnOptionsOf(options);
   const registry = new Registry();
   const kubeMetrics = new KubeMetrics(registry);
   await using connection = connect(await clusterConfig(options), {
@@ -61,6 +63,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
     needsLabel: options.persistentIpsLabel,
     ...(image !== undefined && { agents: { image, replicas, trustedNamespaces: options.trustedNamespaces } }),
     clusterRanges: namedRanges(options.clusterCidrs),
+    ...(ovn && { ovn }),
     ...(options.webhookPort !== undefined && { webhook: { port: options.webhookPort } }),
     registry,
     kubeMetrics,

@@ -42,6 +42,7 @@ process.exitCode = await run(
       apply: async (...given) => (await import("./transfer.ts")).migrate.apply(...given),
       rollback: async (...given) => (await import("./transfer.ts")).migrate.rollback(...given),
     },
+    migrations: async (...given) => (await import("./look.ts")).migrations(...given),
     node: async (options) => (await import("./node.ts")).node(options),
     pools: async (options) => (await import("./look.ts")).pools(options),
     slices: {

@@ -7,10 +7,11 @@ import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
 import { defaultCutLimits } from "../slices/ranges/consent.ts";
 import { defaultAgentReplicas } from "../vmnet/agents/deployment.ts";
 import { ClusterCommand, type DaemonOptions } from "./cluster-command.ts";
+import { type OvnFlags, withOvnFlags } from "./ovn-flags.ts";
 import type { Output } from "./program.ts";
 
 /** As the options below say. */
-export interface ControllerOptions extends DaemonOptions {
+export interface ControllerOptions extends DaemonOptions, OvnFlags {
   readonly leaderElect: boolean;
   readonly cooldownMs: number;
   readonly observeMs: number;
@@ -38,10 +39,13 @@ export interface ControllerOptions extends DaemonOptions {
 /** Runs until it is told to stop, or loses the lease. */
 export type RunController = (options: ControllerOptions, output: Output) => Promise<void>;
 
+const writes =
+  "write OVN's northbound database there: the topology of the default network, and live migration of VMs on it";
+
 export function controllerCommand(output: Output, controller: RunController): Command {
-  return new ClusterCommand("controller")
+  const command = new ClusterCommand("controller")
     .description(
-      "Run the controller of a cluster: mirrors and free maps of pools, coexistence with whereabouts, leak collection, slices of nodes, persistent addresses of virtual machines, managed DHCP. One of its replicas leads.",
+      "Run the controller of a cluster: mirrors and free maps of pools, coexistence with whereabouts, leak collection, slices of nodes, persistent addresses of virtual machines, managed DHCP, with --ovn-northbound or --ovn-transit-subnets the default network on OVN and live migration on it. One of its replicas leads.",
     )
     .systemNamespace("where pools, the lease and the shared state are")
     .option("--no-leader-elect", "lead at once, without a lease; only where no other runs")
@@ -134,6 +138,6 @@ export function controllerCommand(output: Output, controller: RunController): Co
       "--webhook-port",
       "serve the webhooks of deploy/webhooks.yaml on this port: references in launcher pods, protection of claims, checks of managed DHCP (default: off)",
       65_535,
-    )
-    .action((options: ControllerOptions) => controller(options, output));
+    );
+  return withOvnFlags(command, writes).action((options: ControllerOptions) => controller(options, output));
 }

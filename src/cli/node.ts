@@ -3,9 +3,10 @@ import type { Command } from "commander";
 
 import { flatFileFolders } from "../cni/config/merge.ts";
 import { ClusterCommand, type DaemonOptions, UsageError } from "./cluster-command.ts";
+import { type OvnFlags, withOvnFlags } from "./ovn-flags.ts";
 import type { Output } from "./program.ts";
 
-export interface NodeOptions extends DaemonOptions {
+export interface NodeOptions extends DaemonOptions, OvnFlags {
   readonly nodeName: string;
   readonly socket: string;
   readonly state: string;
@@ -15,6 +16,10 @@ export interface NodeOptions extends DaemonOptions {
   readonly configurationFolders: readonly string[];
   readonly cooldownMs: number;
   readonly sliceAuthorityMs: number;
+  /** Undefined: neighbours of VMs that move are told nothing. */
+  readonly ovnManagementPort?: string;
+  readonly ovnGateway?: string;
+  readonly ovsDatabase: string;
   /** How long shared ranges hand out nothing after a restore of the API server; undefined: by the number of nodes. */
   readonly restoreSettleMs?: number;
 }
@@ -23,7 +28,7 @@ export interface NodeOptions extends DaemonOptions {
 export type RunNode = (options: NodeOptions, output: Output) => Promise<void>;
 
 export function nodeCommand(output: Output, node: RunNode): Command {
-  return new ClusterCommand("node")
+  const command = new ClusterCommand("node")
     .description(
       "Run the daemon of one node: it serves the CNI plugin on a unix socket. One per node, as root; docs/node.md is for the person who runs it.",
     )
@@ -62,14 +67,25 @@ export function nodeCommand(output: Output, node: RunNode): Command {
       "--restore-settle-seconds",
       "after a restore of the API server, how long the nodes have to make their holds again before any hands out of shared ranges; alike on all nodes (default: 60, and one more for every 50 nodes)",
     )
-    .action(
-      ({
-        nodeName = process.env["NODE_NAME"] ?? "",
-        ...options
-      }: Omit<NodeOptions, "nodeName"> & { nodeName?: string }) => {
-        if (nodeName === "")
-          throw new UsageError("--node-name is missing: give the node's name as `kubectl get nodes` prints it.");
-        return node({ ...options, nodeName }, output);
-      },
-    );
+    .option(
+      "--ovn-management-port <interface>",
+      "the node's own port on its OVN switch, such as ovn-k8s-mp0: neighbours of VMs that have moved are told there where they are now, and the Node is told which chassis it is (default: off)",
+    )
+    .option(
+      "--ovn-gateway <interface>",
+      "with --ovn-management-port: the bridge with the node's address and default route, such as br-ex, by which pods and VMs leave (default: none)",
+    )
+    .option("--ovs-database <endpoint>", "Open vSwitch of this node", "unix:/run/openvswitch/db.sock");
+  const writes =
+    "with --ovn-transit-subnets and --ovn-management-port: write the northbound database of this node's zone there";
+  return withOvnFlags(command, writes).action(
+    ({
+      nodeName = process.env["NODE_NAME"] ?? "",
+      ...options
+    }: Omit<NodeOptions, "nodeName"> & { nodeName?: string }) => {
+      if (nodeName === "")
+        throw new UsageError("--node-name is missing: give the node's name as `kubectl get nodes` prints it.");
+      return node({ ...options, nodeName }, output);
+    },
+  );
 }

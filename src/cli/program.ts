@@ -27,6 +27,7 @@ const commands = {
   import: async () => (await import("./import.ts")).importCommand,
   leases: async () => (await import("./leases.ts")).leasesCommand,
   migrate: async () => (await import("./migrate.ts")).migrateCommand,
+  migrations: async () => (await import("./migrations.ts")).migrationsCommand,
   node: async () => (await import("./node.ts")).nodeCommand,
   pools: async () => (await import("./pools.ts")).poolsCommand,
   slices: async () => (await import("./slices.ts")).slicesCommand,

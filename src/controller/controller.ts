@@ -18,6 +18,7 @@ import { EventRecorder } from "../kube/events/events.ts";
 import { Elector, type ElectorOptions } from "../kube/leader.ts";
 import { Manager, type ManagerOptions } from "../kube/process/manager.ts";
 import type { Runnable } from "../kube/process/stages.ts";
+import { OvnNetwork, type OvnOptions } from "../migration/network.ts";
 import { PoolCaches } from "../pools/caches.ts";
 import { leadPools, type LeaderOptions } from "../pools/leader.ts";
 import { poolMetrics } from "../pools/metrics.ts";
@@ -55,6 +56,8 @@ export interface ControllerOptions
   readonly agents?: Pick<AgentsOptions, "image" | "replicas" | "trustedNamespaces">;
   /** In place of `agents`: one that runs in this process. */
   readonly agentInProcess?: AgentInProcess;
+  /** Absent: no northbound database is written, and no VM's address moves by us. */
+  readonly ovn?: OvnOptions;
   /** Absent: no webhooks are served. */
   readonly webhook?: Pick<WebhookServerOptions, "port" | "host" | "names">;
   /** Absent: nothing is measured. */
@@ -75,6 +78,8 @@ interface RunOptions extends Pick<ManagerOptions, "health"> {
 export interface AssembledController {
   readonly caches: PoolCaches;
   readonly definitions: DefinitionInformer;
+  /** Where `ovn` is given. */
+  readonly ovn?: OvnNetwork;
   /** Until the signal aborts, or something fails. */
   run(signal: AbortSignal, options?: RunOptions): Promise<void>;
 }
@@ -148,7 +153,8 @@ export function assembleController(options: ControllerOptions): AssembledControl
       }),
   };
   const made = reconcilers.map((name): ControllerPart => makers[name]());
-  const leaders: readonly ControllerPart[] = agents === undefined ? made : [...made, agents];
+  const ovn = options.ovn && new OvnNetwork({ ...shared, ...options.ovn });
+  const leaders: readonly ControllerPart[] = [...made, ...(agents ? [agents] : []), ...(ovn ? [ovn] : [])];
   const vmnet = made.find((each) => each instanceof VmnetLeader);
   const everywhere: Runnable[] = [{ name: "events", run: (signal) => events.run(signal) }];
   const makeWebhook = (given: NonNullable<typeof webhook>, listening: RunOptions["onListen"]) =>
@@ -185,6 +191,7 @@ export function assembleController(options: ControllerOptions): AssembledControl
   return {
     caches,
     definitions,
+    ...(ovn && { ovn }),
     run: async (signal, { election, runnables = [], ...more } = {}) => {
       const elector = election && new Elector({ client, ...place, onRestore, onError, ...election });
       const webhooks = webhook === undefined ? [] : [makeWebhook(webhook, more.onListen)];

@@ -8,8 +8,16 @@ const SO_ATTACH_FILTER = 26;
 export const SOL_PACKET = 263;
 const PACKET_ADD_MEMBERSHIP = 1;
 const PACKET_MR_MULTICAST = 0;
+const PACKET_IGNORE_OUTGOING = 23;
 /** Frames of every type. */
 export const ETH_P_ALL = 3;
+
+/** Link down, its queue full, nothing beyond it, or nothing there: the next frame makes it good. */
+const passing: ReadonlySet<string> = new Set(["ENETDOWN", "ENETUNREACH", "ENOBUFS", "EAGAIN", "EINTR"]);
+
+export function isPassing(errno: string): boolean {
+  return passing.has(errno);
+}
 
 /** Protocol 0 receives nothing until it is bound: no frames of other interfaces slip in before the filter. */
 export function packetSocket(remedy: string): number {
@@ -36,6 +44,13 @@ export function joinGroup(fd: number, name: string, index: number, group: ArrayL
   request.set(group, 8);
   if (libc.setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, request, request.length) < 0)
     throw refused(`listen to a multicast group on the interface ${name}`, "Did it go away?");
+}
+
+/** Frames that this machine sends by the interface are not received from it. */
+export function ignoreOwn(fd: number): void {
+  const yes = Buffer.from([1, 0, 0, 0]);
+  if (libc.setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, yes, yes.length) < 0)
+    throw refused("tell frames that are sent from those that come", "Linux can since 4.20: update the kernel.");
 }
 
 /** struct sock_fprog: count, pointer. */

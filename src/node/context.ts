@@ -10,6 +10,7 @@ import type { Recent } from "../kube/cache/recent.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
 import type { KubeMetrics } from "../kube/process/metrics.ts";
+import type { Runnable } from "../kube/process/stages.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";
 import type { Quota } from "./add/quota.ts";
@@ -71,6 +72,8 @@ export interface DaemonOptions {
   readonly peerUid: (socket: Socket) => number;
   readonly ownUid: number;
   readonly log: Log;
+  /** Run beside its own. */
+  readonly runnables?: readonly Runnable[];
   readonly onListen?: () => void;
 }
 

@@ -294,6 +294,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       // Until the last request is answered: it may have a status to write.
       { name: "claim statuses", run: () => claims.statuses.run(served.signal) },
       { name: "slices", run: (stop) => agent.run(stop) },
+      ...(options.runnables ?? []),
     ],
   }).run(signal);
   await history.keep();

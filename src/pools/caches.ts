@@ -153,12 +153,19 @@ function trimNode(node: kinds.Node): kinds.Node {
   const { spec, status } = node;
   const conditions = status?.conditions?.filter(({ type }) => type === "Ready");
   const kept = trimmed(node);
-  // Which networks of VMs the node is on.
-  const labels = Object.entries(node.metadata.labels ?? {}).filter(([name]) => name.startsWith(`${harvesterGroup}/`));
+  // Which networks of VMs the node is on, and what it has of the default network on OVN.
+  const labels = withPrefix(node.metadata.labels, `${harvesterGroup}/`);
+  const annotations = withPrefix(node.metadata.annotations, "k8s.ovn.org/");
   return {
     ...kept,
-    ...(labels.length > 0 && { metadata: { ...kept.metadata, labels: Object.fromEntries(labels) } }),
+    metadata: { ...kept.metadata, ...(labels && { labels }), ...(annotations && { annotations }) },
     ...(spec?.taints !== undefined && { spec: { taints: spec.taints } }),
     ...(conditions !== undefined && { status: { conditions } }),
   };
+}
+
+/** Undefined: none of them has it. */
+function withPrefix(texts: Record<string, string> | undefined, prefix: string): Record<string, string> | undefined {
+  const found = Object.entries(texts ?? {}).filter(([name]) => name.startsWith(prefix));
+  return found.length === 0 ? undefined : Object.fromEntries(found);
 }

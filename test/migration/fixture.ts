@@ -193,6 +193,7 @@ class Running {
     this.#ready = Promise.all(informers.map((each) => each.synced(signal)));
     this.#done = Promise.all([
       ...informers.map((each) => each.run(signal)),
+      ...this.leader.follows.map((each) => each.run(signal, () => {})),
       recorder.run(signal),
       this.leader.lead.run(signal, () => {}),
     ]);

@@ -2,9 +2,14 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { daemonSets, deployments, namespaces } from "../../src/cluster/resources.ts";
+import type { KubeObject } from "../../src/kube/meta.ts";
+import { defineResource } from "../../src/kube/resource.ts";
+import { isTooOld } from "../../src/migration/leader/kubevirt-version.ts";
 import type { Zones } from "../../src/migration/leader/placement-writer.ts";
 import { zoneOrder } from "../../src/migration/leader/zone-order.ts";
+import { kubevirtCrds } from "../claims/kubevirt/crds.ts";
 import { until } from "../lab/wait.ts";
+import { crds } from "../slices/leader-fixture.ts";
 import { Fixture, networksAnnotation } from "./fixture.ts";
 
 const stamp = { "kubevirt.io/migration-target-ready-timestamp": "2026-11-15 04:34:18 +0000 UTC" };
@@ -178,5 +183,49 @@ describe("OVN-Kubernetes", () => {
     await f.lead();
     await f.started("vm1");
     expect(await f.events("OvnkubeBeside")).toEqual([]);
+  });
+});
+
+describe("KubeVirt", () => {
+  const kind = { group: "kubevirt.io", version: "v1", plural: "kubevirts", kind: "KubeVirt", namespaced: true };
+  const kubevirts = defineResource<KubeObject & { status?: object }>(kind);
+  const at = { namespace: "default", name: "kubevirt" };
+  const definition = () => {
+    const [first] = kubevirtCrds;
+    const names = { plural: "kubevirts", singular: "kubevirt", kind: "KubeVirt" };
+    return { ...first, metadata: { name: "kubevirts.kubevirt.io" }, spec: { ...(first!.spec as object), names } };
+  };
+
+  it.each([
+    ["v0.59.2", true],
+    ["v1.0.0", false],
+    ["1.9.0-rc.0", false],
+    ["", false],
+    ["0123abcd", false],
+  ])("%j is too old: %s", (version, isOld) => expect(isTooOld(version)).toBe(isOld));
+
+  it("older than 1.0 is refused with the reason; an upgrade is enough", async () => {
+    await f.client.create(crds, structuredClone(definition()));
+    await until(() => f.client.list(kubevirts).then(() => true), { what: "the kind being served" });
+    await f.client.create(kubevirts, { metadata: at, status: { observedKubeVirtVersion: "v0.59.2" } });
+    await f.client.patch(
+      kubevirts,
+      at,
+      { type: "merge", body: { status: { observedKubeVirtVersion: "v0.59.2" } } },
+      { subresource: "status" },
+    );
+    await f.lead();
+    const vm = await f.kubevirt.create({
+      namespace: "default",
+      name: "vm1",
+      nics: [],
+      annotations: { "kubevirt.io/allow-pod-bridge-network-live-migration": "" },
+    });
+    await f.kubevirt.start(vm);
+    expect(await f.told("KubevirtTooOld")).toEqual([expect.stringMatching(/v0\.59\.2.*Upgrade KubeVirt/)]);
+    expect(f.writer.writes).toEqual([]);
+    const body = { status: { observedKubeVirtVersion: "v1.0.0" } };
+    await f.client.patch(kubevirts, at, { type: "merge", body }, { subresource: "status" });
+    await f.shows("vm1", "n1 of n1: n1*");
   });
 });

@@ -1,6 +1,6 @@
 // deploy/crds: one file per kind, and one for fair queuing. deploy/holdfast.yaml: those and all that runs, to apply at
 // once. Apart, as a choice: the multi-network standard's IPAMClaim, which a cluster may have already, managed DHCP,
-// and the webhooks.
+// the default network on OVN, and the webhooks.
 import { stringify } from "yaml";
 
 import { definitionOf } from "../../src/api/definition.ts";
@@ -9,6 +9,7 @@ import { claimDefinition } from "../../src/claims/crd.ts";
 import { flowControlObjects } from "./deploy/flow-control.ts";
 import { imageName, installation } from "./deploy/installation.ts";
 import { managedDhcpObjects, takeoverObjects } from "./deploy/managed-dhcp.ts";
+import { ovnObjects } from "./deploy/ovn.ts";
 import { version } from "./deploy/version.ts";
 import { webhookObjects } from "./deploy/webhooks.ts";
 
@@ -41,6 +42,7 @@ export function manifests(): Manifest[] {
       file: "deploy/managed-dhcp/takeover.yaml",
       text: documents(takeoverObjects(), "tools/generate/deploy/managed-dhcp.ts"),
     },
+    { file: "deploy/ovn/rights.yaml", text: documents(ovnObjects(), "tools/generate/deploy/ovn.ts") },
     { file: "deploy/webhooks.yaml", text: documents(webhookObjects(), "tools/generate/deploy/webhooks.ts") },
     {
       file: "deploy/crds/flow-control.yaml",

@@ -64,7 +64,7 @@ export const folders: Readonly<Record<string, Folder>> = {
   },
   controller: {
     about: "one controller, put together: the shared informers, and the reconcilers that it starts",
-    imports: ["kube", "claims", "cluster", "log", "pools", "slices", "vmnet"],
+    imports: ["kube", "claims", "cluster", "log", "migration", "pools", "slices", "vmnet"],
   },
   check: {
     about: "what an operator's commands see and set right: one snapshot, findings, repairs, tables",
@@ -80,7 +80,7 @@ export const folders: Readonly<Record<string, Folder>> = {
   },
   migration: {
     about: "live migration on OVN: where a VM is, its address on every pod of it, what neighbours are told, receipts",
-    imports: [...features, "cluster", "log", "frame", "ovn"],
+    imports: [...features, "cluster", "log", "frame", "ovn", "ovsdb"],
   },
   cli: {
     about: "the commands of ./holdfast",
@@ -92,6 +92,7 @@ export const folders: Readonly<Record<string, Folder>> = {
       "cluster",
       "ledger",
       "log",
+      "migration",
       "pools",
       "slices",
       "transfer",

@@ -82,8 +82,9 @@ export const suites: readonly Suite[] = [
   },
   {
     name: "real",
-    about: "the real etcd, kube-apiserver, kube-controller-manager and kubectl",
-    debian: [...shimDebianPackages, "containernetworking-plugins", "openssl"],
+    about: "the real etcd, kube-apiserver, kube-controller-manager and kubectl; OVN's databases and ovn-northd",
+    debian: [...shimDebianPackages, "containernetworking-plugins", "openssl", "openvswitch-common"],
+    unpacked: ["ovn-central"],
     kube: controlPlane,
     at: "few",
     required: true,

@@ -6,6 +6,7 @@ import {
   attachFilter,
   ETH_P_ALL,
   filterProgram,
+  ignoreOwn,
   joinGroup,
   listenOn,
   packetSocket,
@@ -18,7 +19,6 @@ const SO_RCVBUF = 8;
 const SO_RCVBUFFORCE = 33;
 const PACKET_STATISTICS = 6;
 const PACKET_AUXDATA = 8;
-const PACKET_IGNORE_OUTGOING = 23;
 
 /** A frame of 350 bytes counts as 1,280: room for 3,276 that wait, which is a host that boots 1,600 VMs at once. */
 const receiveBufferBytes = 4 * 1024 * 1024;
@@ -39,7 +39,7 @@ export function openPacketSocket(name: string, device: Device, groups: readonly 
   try {
     attachFilter(fd, programAddress(groups !== undefined));
     option(fd, PACKET_AUXDATA, 1);
-    option(fd, PACKET_IGNORE_OUTGOING, 1);
+    ignoreOwn(fd);
     growReceiveBuffer(fd);
     if (groups !== undefined) {
       for (const group of [...ipv6Groups, solicitedNodeMac(device.mac), ...groups])

@@ -33,6 +33,7 @@ export class MigrationCaches {
       scope: { labelSelector: `${launcherLabelName}=${launcherValue}` },
       transform: trim,
       indexes: {
+        node: (pod) => [pod.spec?.nodeName ?? ""],
         stem: (pod) => this.#of(pod, (each) => [stemOf(each)]),
         address: (pod) => this.#of(pod, ({ network }) => network?.addresses.map(({ address }) => `${address}`) ?? []),
       },

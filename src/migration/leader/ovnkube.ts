@@ -68,7 +68,8 @@ export class Ovnkube {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, lookEveryMs: everyMs = lookEveryMs } = this.#options;
     do await this.look(signal);
-    while (await sleep(clock, everyMs, signal));
+    // Until it was looked for nobody may write: that is not put off.
+    while (await sleep(clock, this.isSeen ? everyMs : Math.min(everyMs, lookEveryMs), signal));
   }
 
   async look(signal: AbortSignal): Promise<void> {

@@ -19,6 +19,10 @@ export interface PlacementWriter {
    * depend on where others are: from here on all of them are known.
    */
   sweep(zone: string, known: KnownVms, signal: AbortSignal): Promise<void>;
+  /** Resolves when the zone can be written; a sweep says where VMs are by then. Default: it can. */
+  ready?(zone: string, signal: AbortSignal): Promise<void>;
+  /** Where VMs are is not known any more: another may have written. A sweep comes next. */
+  forget?(zone: string): void;
 }
 
 /** Which northbound databases this process writes: one, one of each node, or that of its own node. */
@@ -33,5 +37,15 @@ export interface AddressSource {
   /** Undefined: somebody else gives it one, or there is none now. `subnets`: of the pod's node. */
   take(pod: Launcher, subnets: readonly Prefix[], signal: AbortSignal): Promise<PodNetwork | undefined>;
 }
+
+/** Somebody else writes the rows. */
+export const noZones: Zones = { of: () => undefined, all: () => [] };
+export const noRows: PlacementWriter = { write: async () => {}, sweep: async () => {} };
+
+/** This process writes one of several: that of its own node. */
+export const ownZone = (node: string): Zones => ({
+  of: (each) => (each === node ? node : undefined),
+  all: () => [node],
+});
 
 export const oneZone = (name = "global"): Zones => ({ of: () => name, all: () => [name] });

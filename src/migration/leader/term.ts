@@ -6,6 +6,7 @@ import { isApiError } from "../../kube/errors.ts";
 import { Controller } from "../../kube/queue/controller.ts";
 import { isLiving } from "../objects/launcher.ts";
 import type { MigrationCaches } from "./caches.ts";
+import type { KubevirtVersion } from "./kubevirt-version.ts";
 import { Machines } from "./machines.ts";
 import type { MigrationOptions } from "./options.ts";
 import { Ovnkube } from "./ovnkube.ts";
@@ -15,7 +16,7 @@ import { ZoneRows } from "./zone-rows.ts";
 
 /** They wait for the API server and for northbound databases. */
 const concurrency = 8;
-/** While OVN-Kubernetes has not been looked for: asked again after. */
+/** While OVN-Kubernetes or KubeVirt has not been looked for: asked again after. */
 const unknownMs = 1000;
 /** A zone whose sweep has failed is tried again. */
 const sweepMs = 5000;
@@ -26,16 +27,22 @@ export class MigrationTerm {
   readonly rows: ZoneRows;
   readonly #options: MigrationOptions;
   readonly #caches: MigrationCaches;
+  readonly #kubevirt: KubevirtVersion;
   readonly #ovnkube: Ovnkube;
   readonly #controller: Controller;
+  #lifetime: AbortSignal = AbortSignal.abort();
   #wasThere = false;
+  #toldOfKubevirt = "";
 
-  constructor(options: MigrationOptions, caches: MigrationCaches) {
+  constructor(options: MigrationOptions, caches: MigrationCaches, kubevirt: KubevirtVersion) {
     const { client, clock, log, metrics, kubeMetrics, ovnkubeNamespaces: namespaces, lookEveryMs } = options;
     this.#options = options;
     this.#caches = caches;
+    this.#kubevirt = kubevirt;
     const { writer, zones } = options;
     this.rows = new ZoneRows({ writer, zones, known: () => this.#known() });
+    // Another term, of this process or of another, may have written since this writer did.
+    this.rows.forget();
     this.records = new Records(options, caches);
     this.machines = new Machines(options, { caches, rows: this.rows, records: this.records });
     this.#ovnkube = new Ovnkube({
@@ -51,9 +58,10 @@ export class MigrationTerm {
       concurrency,
       clock,
       reconcile: async (key, context) => {
-        if (!this.#ovnkube.isSeen) return { requeueAfterMs: unknownMs };
-        // Woken when it has gone.
-        return this.#ovnkube.mayWrite ? this.machines.reconcile(key, context.signal) : undefined;
+        if (!this.#ovnkube.isSeen || !this.#isKubevirtKnown) return { requeueAfterMs: unknownMs };
+        // Woken when what stands against it has gone.
+        const isFree = this.#ovnkube.mayWrite && !this.#isTooOld();
+        return isFree ? this.machines.reconcile(key, context.signal) : undefined;
       },
       onError: (error, key) => {
         if (isApiError(error, "conflict", "not-found")) return log.debug("looked at again", { vm: key, error });
@@ -64,7 +72,13 @@ export class MigrationTerm {
     });
   }
 
+  /** OVN-Kubernetes was looked for, and does not run. */
+  get mayWrite(): boolean {
+    return this.#ovnkube.mayWrite;
+  }
+
   async run(signal: AbortSignal): Promise<void> {
+    this.#lifetime = signal;
     try {
       await Promise.all([this.#caches.pods.synced(signal), this.#options.nodes.synced(signal)]);
     } catch (error) {
@@ -90,6 +104,7 @@ export class MigrationTerm {
         for (const key of keys) this.#controller.enqueue(key);
       }),
       this.#caches.onSubnets(() => this.#wakeAll()),
+      this.#kubevirt.handle(() => this.#wakeAll()),
     ];
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
   }
@@ -99,15 +114,35 @@ export class MigrationTerm {
   }
 
   async #sweepAll(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#options;
-    do {
-      if (!this.#ovnkube.mayWrite) continue;
-      for (const zone of this.rows.unswept) {
-        await this.rows.sweep(zone, signal).catch((error: unknown) => {
-          if (!signal.aborted) log.warn("a zone could not be swept; it is tried again", { zone, error });
-        });
-      }
-    } while (await sleep(clock, sweepMs, signal));
+    do await this.#sweepUnswept(signal);
+    while (await sleep(this.#options.clock, sweepMs, signal));
+  }
+
+  async #sweepUnswept(signal: AbortSignal): Promise<void> {
+    if (!this.#ovnkube.mayWrite) return;
+    for (const zone of this.rows.unswept) {
+      await this.rows.sweep(zone, signal).catch((error: unknown) => {
+        if (!signal.aborted) this.#options.log.warn("a zone could not be swept; it is tried again", { zone, error });
+      });
+    }
+  }
+
+  /** Who keeps no records does not look: the leader tells. */
+  get #isKubevirtKnown(): boolean {
+    return this.#options.keepsRecords === false || this.#kubevirt.isKnown;
+  }
+
+  #isTooOld(): boolean {
+    const { log, events, systemNamespace } = this.#options;
+    const { obstacle } = this.#kubevirt;
+    if (obstacle === this.#toldOfKubevirt) return obstacle !== "";
+    this.#toldOfKubevirt = obstacle;
+    if (obstacle === "") return false;
+    log.warn(obstacle);
+    if (this.#options.keepsRecords !== false) {
+      events?.record(stateReference(systemNamespace), "Warning", "KubevirtTooOld", obstacle);
+    }
+    return true;
   }
 
   #known(): KnownVms {
@@ -121,6 +156,7 @@ export class MigrationTerm {
     metrics?.ovnkube(isThere);
     // What it wrote meanwhile is not known.
     this.rows.forget();
+    void this.#sweepUnswept(this.#lifetime);
     this.#wakeAll();
     if (isThere === this.#wasThere) return;
     this.#wasThere = isThere;

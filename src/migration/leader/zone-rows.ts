@@ -28,6 +28,7 @@ export class ZoneRows {
     for (const each of zone === undefined ? this.#options.zones.all() : [zone]) {
       this.#written.delete(each);
       this.#swept.delete(each);
+      this.#options.writer.forget?.(each);
     }
   }
 
@@ -57,12 +58,18 @@ export class ZoneRows {
   sweep(zone: string, signal: AbortSignal): Promise<void> {
     const known = this.#swept.get(zone);
     if (known !== undefined) return known;
-    const sweeping = this.#options.writer.sweep(zone, this.#options.known(), signal);
+    const sweeping = this.#sweep(zone, signal);
     this.#swept.set(zone, sweeping);
     sweeping.catch(() => {
       if (this.#swept.get(zone) === sweeping) this.#swept.delete(zone);
     });
     return sweeping;
+  }
+
+  async #sweep(zone: string, signal: AbortSignal): Promise<void> {
+    const { writer, known } = this.#options;
+    await writer.ready?.(zone, signal);
+    await writer.sweep(zone, known(), signal);
   }
 
   async #writeZone(

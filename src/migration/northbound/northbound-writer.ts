@@ -5,7 +5,7 @@
 import type { ObjectKey } from "../../kube/meta.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { desiredOf, type Scope } from "../../ovn/desired.ts";
-import type { Northbound } from "../../ovn/northbound.ts";
+import type { Applied, Northbound } from "../../ovn/northbound.ts";
 import { printVm, type VmName } from "../../ovn/rows/marks.ts";
 import type { VmPlacement } from "../../ovn/vm/placement.ts";
 import { featuresOf, type OvnFeatures } from "../../ovn/zone/features.ts";
@@ -16,6 +16,8 @@ export interface NorthboundZone {
   readonly northbound: Pick<Northbound, "apply" | "version" | "vms">;
   /** As it is now: nodes come and go. */
   readonly zone: (features: OvnFeatures) => Zone;
+  /** Resolves when the rows that there are are known, and OVN's version. Default: they are. */
+  readonly ready?: (signal: AbortSignal) => Promise<void>;
 }
 
 export class NorthboundWriter implements PlacementWriter {
@@ -26,6 +28,14 @@ export class NorthboundWriter implements PlacementWriter {
 
   constructor(zones: ReadonlyMap<string, NorthboundZone>) {
     this.#zones = zones;
+  }
+
+  async ready(zone: string, signal: AbortSignal): Promise<void> {
+    await this.#zone(zone).ready?.(signal);
+  }
+
+  forget(zone: string): void {
+    this.#placements.delete(zone);
   }
 
   async write(zone: string, placements: Placements, signal: AbortSignal): Promise<void> {
@@ -39,23 +49,27 @@ export class NorthboundWriter implements PlacementWriter {
 
   /** The first look at a zone: its switches and routers are set right too, and what is listed for every VM. */
   async sweep(zone: string, known: KnownVms, signal: AbortSignal): Promise<void> {
+    const { northbound } = this.#zone(zone);
     const placed = [...known].filter((each): each is [ObjectKey, VmPlacement] => each[1] !== undefined);
     this.#placements.set(zone, new Map(placed));
-    const gone = this.#zone(zone)
-      .northbound.vms()
-      .filter((vm) => !known.has(printVm(vm)));
+    const gone = northbound.vms().filter((vm) => !known.has(printVm(vm)));
     await this.#apply(zone, { topology: true, vms: gone }, signal);
   }
 
-  /** A node has come, gone or changed. Not before the sweep: what is listed for VMs would be taken away. */
-  async topology(zone: string, signal: AbortSignal): Promise<void> {
-    if (this.#placements.has(zone)) await this.#apply(zone, { topology: true, vms: [] }, signal);
+  /**
+   * A node has come, gone or changed, or somebody else has written: switches, routers and the rows of every VM that is
+   * known are set right. Not before the sweep: what is listed for VMs would be taken away. Undefined then.
+   */
+  async repair(zone: string, signal: AbortSignal): Promise<Applied | undefined> {
+    const known = this.#placements.get(zone);
+    if (known === undefined) return undefined;
+    return await this.#apply(zone, { topology: true, vms: [...known.keys()].map(nameOf) }, signal);
   }
 
-  async #apply(name: string, scope: Scope, signal: AbortSignal): Promise<void> {
+  async #apply(name: string, scope: Scope, signal: AbortSignal): Promise<Applied> {
     const { northbound, zone } = this.#zone(name);
     const vms = [...this.#placementsOf(name).values()];
-    await northbound.apply(desiredOf(zone(featuresOf(northbound.version)), vms, scope), signal);
+    return await northbound.apply(desiredOf(zone(featuresOf(northbound.version)), vms, scope), signal);
   }
 
   #zone(name: string): NorthboundZone {

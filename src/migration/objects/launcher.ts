@@ -26,7 +26,7 @@ const migrationLabel = "kubevirt.io/migrationJobUID";
 const nameLabel = "vm.kubevirt.io/name";
 const labelMax = 63;
 /** Ours: when the node's daemon saw the guest send from this pod, and what: `2026-11-18T20:00:00.125Z rarp`. */
-const guestSeenAnnotation = "holdfast.io/guest-seen";
+export const guestSeenAnnotation = "holdfast.io/guest-seen";
 /** Ours, on a target: since when its VM has the address. The pod that had it first goes after some migrations. */
 export const addressSinceAnnotation = "holdfast.io/address-since";
 

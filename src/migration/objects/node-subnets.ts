@@ -20,6 +20,13 @@ export function readNodeSubnets(text: string | undefined): readonly Prefix[] {
   return [found].flat().flatMap((each) => orNone(() => parsePrefix(each)) ?? []);
 }
 
+/** The annotation with these for the default network: subnets of other networks stay. Null: nothing is left of it. */
+export function writeNodeSubnets(text: string | undefined, subnets: readonly Prefix[]): string | null {
+  const { default: _, ...others } = (text === undefined ? undefined : readJson(shape, text)) ?? {};
+  if (subnets.length > 0) return JSON.stringify({ default: subnets.map(String), ...others });
+  return Object.keys(others).length === 0 ? null : JSON.stringify(others);
+}
+
 /**
  * The node that has the subnets of all these addresses. Undefined where no node has, where one node has the IPv4 and
  * another the IPv6 subnet, and where two claim the same: a VM is at home nowhere then, and is routed to wherever it is.

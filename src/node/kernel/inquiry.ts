@@ -3,7 +3,7 @@
 // promised: every frame; the kernel drops what does not fit its buffer.
 import { deviceOf, setUp } from "../../linux/device.ts";
 import { KernelError, lastErrno, libc, MSG_DONTWAIT } from "../../linux/libc.ts";
-import { joinGroup, listenOn, packetSocket } from "../../linux/packet.ts";
+import { isPassing, joinGroup, listenOn, packetSocket } from "../../linux/packet.ts";
 import type { Address } from "../../net/address.ts";
 import { type Mac, macFromBytes, macToBytes } from "../../net/mac.ts";
 import { arp } from "./arp.ts";
@@ -16,8 +16,6 @@ const askAt = [0, 0.25, 0.5] as const;
 const framesPerTurn = 64;
 /** An ARP packet has 42 bytes, a neighbour's message fits the smallest IPv6 MTU; the rest of a frame is of no use. */
 const frameBytes = 2048;
-/** Link down, its queue full, or nothing beyond it: a probe lost on the way, which the next one makes good. */
-const passing: ReadonlySet<string> = new Set(["ENETDOWN", "ENETUNREACH", "ENOBUFS", "EAGAIN", "EINTR"]);
 
 export class Inquiry {
   readonly fd: number;
@@ -74,7 +72,7 @@ export class Inquiry {
 
   #failed(what: string): undefined {
     const errno = lastErrno();
-    if (passing.has(errno)) return undefined;
+    if (isPassing(errno)) return undefined;
     const code = errno === "ENXIO" || errno === "ENODEV" ? "no-interface" : "system-call";
     throw new KernelError(code, `cannot ${what} the interface ${this.#name}: ${errno}. Did it go away?`);
   }

@@ -2,32 +2,21 @@
 // of nodes. Without it a taken node could end the leadership of every controller with a Lease in the system namespace.
 //
 // A token says its node since Kubernetes 1.32 (and is believed); before, any node may write the Lease of any node.
-import { controllerName, labelsOf, nodeName, systemNamespace } from "./place.ts";
+import { controllerName, nodeName } from "./place.ts";
+import { isUser, nodeClaim, policyObjects } from "./policy.ts";
 
 const name = "holdfast-leases";
 const prefix = "holdfast-node-";
-const accountOf = (account: string) => `system:serviceaccount:${systemNamespace}:${account}`;
-const nodeClaim = "authentication.kubernetes.io/node-name";
 /** A longer node's name ends in a hash (src/api/slices/node-lease.ts): then only the beginning is compared. */
 const longestWhole = 253 - prefix.length;
 
 export function leasePolicyObjects(): object[] {
-  const metadata = { name, labels: labelsOf("holdfast") };
-  const group = "admissionregistration.k8s.io/v1";
-  return [
-    { apiVersion: group, kind: "ValidatingAdmissionPolicy", metadata, spec: policy() },
-    {
-      apiVersion: group,
-      kind: "ValidatingAdmissionPolicyBinding",
-      metadata,
-      spec: { policyName: name, validationActions: ["Deny"] },
-    },
-  ];
+  return policyObjects(name, policy());
 }
 
 function policy(): object {
-  const isNode = `request.userInfo.username == "${accountOf(nodeName)}"`;
-  const isController = `request.userInfo.username == "${accountOf(controllerName)}"`;
+  const isNode = isUser(nodeName);
+  const isController = isUser(controllerName);
   const claims = `request.userInfo.?extra[?"${nodeClaim}"].orValue([])`;
   const isOwn = `${claims}.all(node, node.size() > ${longestWhole} || object.metadata.name == "${prefix}" + node)`;
   return {

@@ -13,7 +13,8 @@ import {
   vmNetworkLabelName,
 } from "../../../src/api/vmnet/marks.ts";
 import { agentAccount } from "../../../src/vmnet/agents/names.ts";
-import { controllerName, labelsOf, systemNamespace } from "./place.ts";
+import { controllerName } from "./place.ts";
+import { isUser, policyObjects, same, sameAnnotationsBut, sameLabels } from "./policy.ts";
 import { binding, grants, role, type Rule, rule } from "./rights.ts";
 
 const name = "holdfast-managed-dhcp";
@@ -76,23 +77,6 @@ export function takeoverObjects(): object[] {
 function inOrder({ metadata, ...object }: { metadata: object } & Record<string, unknown>): object {
   const { apiVersion, kind, ...rest } = object;
   return { apiVersion, kind, metadata, ...rest };
-}
-
-const accountOf = (account: string) => `system:serviceaccount:${systemNamespace}:${account}`;
-const isUser = (account: string) => `request.userInfo.username == "${accountOf(account)}"`;
-
-function policyObjects(policyName: string, spec: object): object[] {
-  const metadata = { name: policyName, labels: labelsOf("holdfast") };
-  const apiVersion = "admissionregistration.k8s.io/v1";
-  return [
-    { apiVersion, kind: "ValidatingAdmissionPolicy", metadata, spec },
-    {
-      apiVersion,
-      kind: "ValidatingAdmissionPolicyBinding",
-      metadata,
-      spec: { policyName, validationActions: ["Deny"] },
-    },
-  ];
 }
 
 function deploymentPolicy(): object {
@@ -161,12 +145,7 @@ function machinePolicy(): object {
   };
 }
 
-const same = (path: string) => `object.metadata.?${path}.orValue([]) == oldObject.metadata.?${path}.orValue([])`;
-const sameLabels = "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})";
-
 function agentPolicy(): object {
-  const kept = (from: string, to: string) =>
-    `${from}.metadata.?annotations.orValue({}).all(key, key == "${quarantineAnnotation}" || ${to}.metadata.?annotations[?key].orValue("") == ${from}.metadata.annotations[key])`;
   const isHold = 'request.resource.resource == "holds"';
   const isLease = 'request.resource.resource == "leases"';
   return {
@@ -198,7 +177,7 @@ function agentPolicy(): object {
         message: "An agent marks the holds of VM networks, and neither makes nor deletes any.",
       },
       {
-        expression: `!(${isHold}) || request.operation != "UPDATE" || (object.spec == oldObject.spec && ${sameLabels} && ${same("finalizers")} && ${same("ownerReferences")} && ${kept("object", "oldObject")} && ${kept("oldObject", "object")})`,
+        expression: `!(${isHold}) || request.operation != "UPDATE" || (object.spec == oldObject.spec && ${sameLabels} && ${same("finalizers")} && ${same("ownerReferences")} && ${sameAnnotationsBut(quarantineAnnotation)})`,
         message: `Of a hold an agent changes the annotation ${quarantineAnnotation} only.`,
       },
     ],
