@@ -1,6 +1,6 @@
 // The few calls of libc that Node does not have, through koffi, and what fails with them. Each is synchronous, runs on
-// the calling thread and never waits, poll(2) aside: errno and a thread's namespace are that thread's. Numbers are those
-// of Linux on x64 and arm64, which agree on all here.
+// the calling thread and never waits, poll(2) aside: errno and a thread's namespace are that thread's. Numbers are
+// those of Linux on x64 and arm64, which agree on all here.
 import koffi from "koffi";
 
 import { CodedError } from "../net/coded-error.ts";

@@ -6,7 +6,7 @@
 // but the first. One 802.1Q tag may stand in the frame; most often the kernel has taken it off.
 
 /** struct sock_filter: code 16 bits, jt, jf 8 bits, k 32 bits. */
-export const instructionBytes = 8;
+const instructionBytes = 8;
 
 const loadWord = 0x20;
 const loadHalf = 0x28;
