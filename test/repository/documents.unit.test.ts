@@ -133,7 +133,7 @@ describe("what is said of claims", () => {
   });
 
   it("docs/persistent-ips.md has every metric", () => {
-    const metrics = found(/name: "(holdfast_\w+)"/g);
+    const metrics = found(/\b(?:counter|gauge|seconds|asked)\("(holdfast_\w+)"/g);
     expect(metrics.length).toBeGreaterThan(5);
     expect(missing(metrics, "docs/persistent-ips.md")).toEqual([]);
   });
