@@ -7,7 +7,7 @@ import { Registry } from "prom-client";
 import { UsageError } from "../src/cli/cluster-command.ts";
 import { clusterConfig, stopSignal } from "../src/cli/connection.ts";
 import type { NodeOptions } from "../src/cli/node.ts";
-import { ownZoneOf } from "../src/cli/ovn-flags.ts";
+import { northboundOf, ownZoneOf } from "../src/cli/ovn-flags.ts";
 import type { CallReport } from "../src/kube/call.ts";
 import { connect } from "../src/kube/config/connect.ts";
 import { KubeMetrics } from "../src/kube/process/metrics.ts";
@@ -24,6 +24,8 @@ import { realMachine } from "../src/node/real-machine.ts";
 
 export async function node(options: NodeOptions): Promise<void> {
   const { logLevel, logFormat, nodeName, systemNamespace, ovnManagementPort: port } = options;
+  const { ovsDatabase: switchEndpoints, ovnMtu: mtu } = options;
+  const northbound = northboundOf(options);
   const write = (line: string) => void process.stderr.write(`${line}\n`);
   const log = makeLog({ write, level: logLevel, format: logFormat, now: Date.now }).with({ node: nodeName });
   const registry = new Registry();
@@ -51,6 +53,7 @@ export async function node(options: NodeOptions): Promise<void> {
         metrics,
         kubeMetrics,
         ...realMachine,
+        ...(northbound && { ovnPlace: { northbound, switchEndpoints, mtu } }),
         folders: options.configurationFolders,
         log,
         onListen: () => log.info("listening", { socket: options.socket }),

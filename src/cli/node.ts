@@ -76,9 +76,9 @@ export function nodeCommand(output: Output, node: RunNode): Command {
       "with --ovn-management-port: the bridge with the node's address and default route, such as br-ex, by which pods and VMs leave (default: none)",
     )
     .option("--ovs-database <endpoint>", "Open vSwitch of this node", "unix:/run/openvswitch/db.sock");
-  const writes =
-    "with --ovn-transit-subnets and --ovn-management-port: write the northbound database of this node's zone there";
-  return withOvnFlags(command, writes).action(
+  const attaches =
+    "attach pods to networks of OVN by this northbound database, that of the node's zone; without it they are refused. With --ovn-transit-subnets and --ovn-management-port the zone is written too";
+  return withOvnFlags(command, attaches).action(
     ({
       nodeName = process.env["NODE_NAME"] ?? "",
       ...options

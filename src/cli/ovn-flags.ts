@@ -76,13 +76,18 @@ export function ovnOptionsOf(flags: OvnFlags): OvnOptions | undefined {
   return { ...northbound, ...networkOf(flags), networkName };
 }
 
+/** Of a node's daemon: the database of its zone; undefined: it attaches nothing to OVN. */
+export function northboundOf(flags: OvnFlags): ZonePlace["northbound"] | undefined {
+  return flags.ovnNorthbound === undefined ? undefined : databaseOf(flags, flags.ovnNorthbound);
+}
+
 /** Of a node's daemon; undefined: there is one zone, or none. */
 export function ownZoneOf(flags: OvnFlags): ZonePlace | undefined {
-  const { ovnNorthbound: endpoints, ovnTransitSubnets } = flags;
-  if (ovnTransitSubnets.length === 0) return undefined;
-  if (endpoints === undefined)
+  if (flags.ovnTransitSubnets.length === 0) return undefined;
+  const northbound = northboundOf(flags);
+  if (northbound === undefined)
     throw new UsageError("--ovn-transit-subnets makes the node a zone: give --ovn-northbound, its database.");
-  return { northbound: databaseOf(flags, endpoints), ...networkOf(flags) };
+  return { northbound, ...networkOf(flags) };
 }
 
 function databaseOf(flags: OvnFlags, endpoints: string): ZonePlace["northbound"] {

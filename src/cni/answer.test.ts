@@ -86,7 +86,7 @@ describe("a default route and DNS", () => {
   const gateway = "10.0.0.1";
   const beside = {
     name: "blue",
-    type: "ovn-k8s-cni-overlay",
+    type: "ovs",
     topology: "layer2",
     subnets: "10.0.0.0/24",
     allowPersistentIPs: true,

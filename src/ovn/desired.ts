@@ -13,7 +13,13 @@ import { localNodes, type Zone } from "./zone/zone.ts";
 export interface Scope {
   readonly topology: boolean;
   readonly vms: "all" | readonly VmName[];
+  readonly ports?: PortScope;
 }
+
+/** Ports of pods that are no VMs: that of one pod, or those on a switch that have one of the addresses. */
+export type PortScope =
+  | { readonly name: string; readonly podUid: string }
+  | { readonly switch: string; readonly addresses: readonly string[] };
 
 export interface Desired {
   readonly wanted: readonly Wanted[];

@@ -17,6 +17,8 @@ import { type OvnVersion, parseVersion } from "./zone/features.ts";
 
 /** What the client of a northbound database has to follow. */
 export const northboundTables = [...Object.values(tables), global];
+/** The same where only ports of pods are written: a node's daemon has no use for the rest. */
+export const portTables = [tables.Logical_Switch, tables.Logical_Switch_Port, global];
 
 export type NorthboundClient = Pick<OvsdbClient, "rows" | "transact" | "until" | "status">;
 

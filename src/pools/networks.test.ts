@@ -8,7 +8,7 @@ import { planMirror } from "./mirror/mirror.ts";
 import { totalsOf } from "./mirror/pool-status.ts";
 import { networksOf, usefulIn, usesOfPool } from "./networks.ts";
 
-const blue = { cniVersion: "1.0.0", name: "blue", type: "ovn-k8s-cni-overlay", topology: "layer2" };
+const blue = { cniVersion: "1.0.0", name: "blue", type: "ovs", topology: "layer2" };
 
 it("who reads definitions sees these pools", () => {
   const config = JSON.stringify({ ...blue, subnets: "10.0.0.0/24,fd00::/64", ipam: { type: "holdfast" } });

@@ -111,11 +111,7 @@ onEmbedded("OVN-Kubernetes' gaps", (tell) => {
   );
 
   tell("g6: layer3 with persistence is refused with the reason, and no claim is made", async (fixture) => {
-    await fixture.define(
-      "three",
-      {},
-      { type: "ovn-k8s-cni-overlay", topology: "layer3", subnets: `${fixture.net}.8.0/24` },
-    );
+    await fixture.define("three", {}, { type: "ovs", topology: "layer3", subnets: `${fixture.net}.8.0/24` });
     const machine = await fixture.machine("vm1", on("three"));
     const beside = await fixture.machine("vm2");
     await fixture.is(beside, "PEND");

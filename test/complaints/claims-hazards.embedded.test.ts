@@ -35,7 +35,7 @@ onEmbedded("OVN-Kubernetes' hazards", (tell) => {
 
   tell("h2: an address that was excluded while a claim had it is not given when the claim goes", async (fixture) => {
     const subnets = `${fixture.net}.5.0/29`;
-    await fixture.define("over", {}, { type: "ovn-k8s-cni-overlay", topology: "layer2", subnets });
+    await fixture.define("over", {}, { type: "ovs", topology: "layer2", subnets });
     const machine = await fixture.started("vm1", on("over"));
     const [address = ""] = (await fixture.look(machine)).addresses;
     await fixture.redefine("over", (config) => void (config["excludeSubnets"] = `${address}/32`));

@@ -31,7 +31,7 @@ const crd = join(import.meta.dirname, "../../deploy/ipamclaims/k8s.cni.cncf.io_i
 const config = {
   cniVersion: "1.0.0",
   name: "blue",
-  type: "ovn-k8s-cni-overlay",
+  type: "ovs",
   topology: "localnet",
   subnets: "10.7.0.0/24",
   allowPersistentIPs: true,

@@ -1,8 +1,8 @@
 // Whose pods are whose, and who gets which address.
 import { describe, expect, it } from "vitest";
 
+import { readPodNetwork } from "../../src/cluster/pod-network.ts";
 import type { Launcher } from "../../src/migration/objects/launcher.ts";
-import { readPodNetwork } from "../../src/migration/objects/pod-network.ts";
 import { addressSteps, strangers } from "../../src/migration/plan/inheritance.ts";
 import { networkOf } from "../../src/migration/plan/placement-of.ts";
 import { holderOf } from "../../src/migration/plan/rivals.ts";

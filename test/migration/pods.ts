@@ -1,6 +1,6 @@
 // Launcher pods as values, for tests of decisions: a VM `t/vm1` whose pods are named by letters, one second apart.
+import { readPodNetwork } from "../../src/cluster/pod-network.ts";
 import type { Launcher } from "../../src/migration/objects/launcher.ts";
-import { readPodNetwork } from "../../src/migration/objects/pod-network.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 
 export const entry = { ip_addresses: ["10.244.1.4/24"], mac_address: "0a:58:0a:f4:01:04" };

@@ -26,6 +26,8 @@ export interface VmNetwork {
 export interface VmInterface {
   name: string;
   macAddress?: string;
+  /** One of several bindings: the guest is on a bridge with the pod's interface, and has its MAC and address. */
+  bridge?: object;
   /** "absent": to be unplugged. */
   state?: string;
 }
@@ -65,6 +67,11 @@ export const launcherValue = "virt-launcher";
 export const createdByLabelName = "kubevirt.io/created-by";
 /** Annotation of a launcher pod: the name of its VMI, never cut. */
 export const domainAnnotationName = "kubevirt.io/domain";
+
+/** Any value. KubeVirt migrates a VM with bridge binding on the pod network only with it. */
+export const migratableAnnotationName = "kubevirt.io/allow-pod-bridge-network-live-migration";
+/** Label of a migration's target, for the pod's whole life. */
+export const migrationLabelName = "kubevirt.io/migrationJobUID";
 
 /** The reference to an owner of one of these kinds of KubeVirt. */
 export function kubevirtOwner(references: readonly OwnerReference[] = [], ...kinds: readonly string[]) {

@@ -169,7 +169,7 @@ describe("the place of an address", () => {
 
   it("another IPAM's is not ours to hold", () => {
     const foreign = definition("blue", {
-      type: "ovn-k8s-cni-overlay",
+      type: "kube-ovn",
       topology: "layer2",
       subnets: "10.0.0.0/24",
       ipam: {},

@@ -51,7 +51,7 @@ describe("networks of claims", () => {
   });
 
   it("say who gives their addresses", () => {
-    const others = { config: { name: "ovn", type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.1.0.0/16" } };
+    const others = { config: { name: "ovn", type: "kube-ovn", topology: "layer2", subnets: "10.1.0.0/16" } };
     const networks = networksOf({ blue, ovn: others, broken: { config: "{" } });
     expect([
       networks.giverOf("blue", "shop"),
@@ -101,14 +101,14 @@ describe("networks of claims", () => {
 
   it("are what the nearest definitions say: another tenant's of the same name changes nothing", () => {
     const theirs = { namespace: "attacker", config: ours("blue", { range: "10.0.0.0/8", cooldown: 3_000_000 }) };
-    const foreign = { namespace: "attacker", config: { name: "blue", type: "ovn-k8s-cni-overlay" } };
+    const foreign = { namespace: "attacker", config: { name: "blue", type: "kube-ovn" } };
     for (const namespace of ["shop", "default", "kube-system"]) {
       const networks = networksOf({ theirs, foreign, blue: { ...blue, namespace } });
       expect(networks.cooldownOf(["blue"], "shop")).toBeUndefined();
       expect(networks.rangeOf("blue", "shop", at("10.0.0.15"))?.range.prefix.length).toBe(24);
       expect(networks.giverOf("blue", "shop")).toBe("holdfast");
     }
-    const ovn = { config: { name: "blue", type: "ovn-k8s-cni-overlay" } };
+    const ovn = { config: { name: "blue", type: "kube-ovn" } };
     expect(networksOf({ theirs, ovn }).giverOf("blue", "shop")).toBe("other");
   });
 
@@ -116,7 +116,7 @@ describe("networks of claims", () => {
     const primary = (name: string, allowPersistentIPs: boolean) => ({
       config: {
         name,
-        type: "ovn-k8s-cni-overlay",
+        type: "kube-ovn",
         topology: "layer2",
         role: "primary",
         subnets: "10.1.0.0/16",

@@ -39,7 +39,7 @@ const vmi = instance("vmi-1", vm);
 const pod = launcher("p1", vmi, ["blue"]);
 const alone = { ...vmi, metadata: { namespace: "shop", name: "db", uid: "vmi-1" } };
 const tenant = definition("tenant", {
-  type: "ovn-k8s-cni-overlay",
+  type: "kube-ovn",
   topology: "layer2",
   subnets: "10.9.0.0/24",
   role: "primary",

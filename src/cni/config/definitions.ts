@@ -2,9 +2,10 @@
 //
 // Promised: a definition of others is passed over; one of ours that cannot be read is returned with the reason.
 import { CniError } from "../error.ts";
-import { isObject } from "../json.ts";
+import { isObject, show } from "../json.ts";
 import { type IpamConfig, parseIpamConfig } from "./ipam-config.ts";
 import { parseNetwork } from "./network.ts";
+import { misnamed } from "./ovn-network.ts";
 import { isOurs } from "./persistence.ts";
 
 export interface DefinitionObject {
@@ -44,6 +45,11 @@ export function readDefinitions(objects: Iterable<DefinitionObject>, systemNames
     if (!hasOurs(text)) continue;
     try {
       const { config, warnings } = parseIpamConfig(parseNetwork(text));
+      const fault = config.ovn && misnamed(config.ovn, key);
+      if (fault !== undefined) {
+        unreadable.push({ definition: key, why: `${fault.key} is ${show(fault.value)}: ${fault.reason}.` });
+        continue;
+      }
       const poolNamespace = config.poolNamespace === "nad" ? namespace : systemNamespace;
       readable.push({ key, object, config, warnings: warnings.map(({ message }) => message), poolNamespace });
     } catch (error) {

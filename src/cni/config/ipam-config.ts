@@ -12,7 +12,8 @@ import { Findings } from "./findings.ts";
 import { ipamKeys } from "./keys.ts";
 import { mergeFlatFile } from "./merge.ts";
 import type { NetworkConfig } from "./network.ts";
-import { type Overlay, keyOf, overlayDomain, overlayFault, sourcesIn } from "./overlay.ts";
+import { isOfNodes, type Overlay, keyOf, overlayDomain, overlayFault, sourcesIn } from "./overlay.ts";
+import type { OvnNetwork } from "./ovn-network.ts";
 import { type IpamRange, parseRanges } from "./range.ts";
 import { type Dns, type Route, optionalAddress, parseRoutes } from "./route.ts";
 import { type Settings, parseSettings } from "./settings.ts";
@@ -43,6 +44,8 @@ export interface IpamConfig extends Settings {
   readonly excludeGateway: boolean;
   readonly routes: readonly Route[];
   readonly dns: Dns;
+  /** Our own plugin attaches the pod to this network of OVN. */
+  readonly ovn?: OvnNetwork;
 }
 
 /** With the warnings and notices of Findings. */
@@ -61,7 +64,8 @@ export function parseIpamConfig(network: NetworkConfig, flatFile?: FlatFile): Pa
   const findings = new Findings(strictOf(network.ipam, flat), flat && secretsOf(network.ipam, flat, flatFile.path));
   const overlay = judgeOverlay(network, findings);
   const merged = mergedOf(network, flat, flatFile?.path ?? "", findings);
-  const ranges = parseRanges(merged, network.cniVersion, findings, overlay);
+  const parsed = parseRanges(merged, network.cniVersion, findings, overlay);
+  const ranges = overlay && isOfNodes(overlay) ? parsed.map((range) => ({ ...range, isOfNodes: true })) : parsed;
   const gateway = parseGateway(merged["gateway"], ranges, findings);
   const config: IpamConfig = {
     cniVersion: network.cniVersion,
@@ -77,8 +81,15 @@ export function parseIpamConfig(network: NetworkConfig, flatFile?: FlatFile): Pa
     routes: parseRoutes((merged["routes"] ?? []) as readonly JsonObject[], "ipam.routes", findings),
     dns: merged["dns"] ?? {},
     ...parseSettings(merged, ranges, findings),
+    ...(network.ovn && { ovn: network.ovn }),
   };
-  if (ranges.length === 0 && config.addresses.length === 0 && findings.problems.length === 0) {
+  // Of a network of OVN without subnets pods have a port and no address.
+  if (
+    network.ovn === undefined &&
+    ranges.length === 0 &&
+    config.addresses.length === 0 &&
+    findings.problems.length === 0
+  ) {
     const reason =
       "there is nothing to take an address from; write range, ipRanges or addresses (subnets, where topology is layer2 or localnet)";
     findings.disallow("ipam.range", merged["range"], reason, "the result has no address");
@@ -109,13 +120,20 @@ function secretsOf(inline: JsonObject, flat: JsonObject, path: string): (key: st
 }
 
 /** The overlay that the ranges come from (OVN's subnets); undefined where they come from `ipam`, as everywhere else. */
-function judgeOverlay({ overlay, persistence, ipam, name }: NetworkConfig, findings: Findings): Overlay | undefined {
+function judgeOverlay(
+  { overlay, ovn, persistence, ipam, name }: NetworkConfig,
+  findings: Findings,
+): Overlay | undefined {
   const { fault } = persistence;
   if (fault !== undefined) findings.refuse(fault.key, fault.value, fault.reason);
+  for (const { key, value, reason } of ovn?.faults ?? [])
+    if (!findings.problems.some((known) => known.key === key)) findings.refuse(key, value, reason);
+  for (const { key, value, reason } of ovn?.idle ?? []) findings.dislike(key, value, reason, "it is ignored");
   if (overlay === undefined || overlay.subnets.length + overlay.faults.length === 0) return undefined;
   const use = { isOurs: true, allowsPersistence: false, ...sourcesIn(ipam) };
   const own = fault === undefined ? overlayFault(overlay, use) : undefined;
-  if (own !== undefined) findings.refuse(own.key, own.value, own.reason);
+  if (own !== undefined && !findings.problems.some(({ key }) => key === own.key))
+    findings.refuse(own.key, own.value, own.reason);
   if (overlay.subnets.length === 0) return undefined;
   if (name === "" && (keyOf(ipam, "network_name") ?? "") === "" && fault?.key !== "name") {
     findings.refuse("name", name, "subnets are unique in the network of this name; write one");
@@ -135,7 +153,7 @@ function mergedOf(
   const shaped = isNamed ? { ...inline, network_name: overlayDomain(name) } : inline;
   if (flat === undefined) return shaped;
   const whole = shapeOf(flat, ipamKeys, `${path}: `, findings);
-  const filler = isOverlay ? withoutRanges(whole) : whole;
+  const filler = isOverlay || overlay?.isAttached === true ? withoutRanges(whole) : whole;
   if (filler["enable_overlapping_ranges"] === false && shaped["enable_overlapping_ranges"] === undefined) {
     const reason =
       "has no effect: a flat file does not switch it off, as in whereabouts; write it into the network's own ipam object";

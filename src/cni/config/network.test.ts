@@ -65,7 +65,7 @@ describe("parseNetwork", () => {
     ["another's ipam", '{"ipam":{"type":"host-local"}}', '7 ipam.type is "host-local": write "holdfast"'],
     ["another's list", '{"plugins":[{"ipam":{"type":"dhcp"}}]}', "7 none of plugins has"],
     ["no list", '{"plugins":{}}', "7 plugins is {}: write a list"],
-    ["two of ours", JSON.stringify({ plugins: [{ ipam }, { ipam }] }), "7 2 of plugins have an ipam that is ours"],
+    ["two of ours", JSON.stringify({ plugins: [{ ipam }, { ipam }] }), "7 2 of plugins are ours"],
     ["a bad name", JSON.stringify({ name: "../x", ipam }), '7 name is "../x"'],
     ["a bad version", JSON.stringify({ cniVersion: "3", ipam }), '1 cniVersion is "3"'],
     ["a bad prevResult", JSON.stringify({ prevResult: [], ipam }), "7 prevResult is []"],

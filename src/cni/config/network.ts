@@ -5,7 +5,8 @@
 import { CniError, errorCodes } from "../error.ts";
 import { isObject, type JsonObject, kindOf, parseJsonObject, show } from "../json.ts";
 import { parseVersion, type SpecVersion } from "../version.ts";
-import { type Overlay, overlayOf } from "./overlay.ts";
+import { isAttached, type Overlay, overlayOf } from "./overlay.ts";
+import { type OvnNetwork, ovnNetworkOf } from "./ovn-network.ts";
 import { isOurs, type Persistence, persistenceIn } from "./persistence.ts";
 
 export interface NetworkConfig {
@@ -19,6 +20,8 @@ export interface NetworkConfig {
   readonly prevResult?: JsonObject;
   /** Where it is one of OVN's networks: what it says of its subnets. */
   readonly overlay?: Overlay;
+  /** Where our own plugin attaches the pod: what it says of the interface. */
+  readonly ovn?: OvnNetwork;
   readonly persistence: Persistence;
   /** The plugin declares the capability `ips`: pods may ask for addresses by number. */
   readonly declaresIps: boolean;
@@ -38,6 +41,7 @@ export function parseNetwork(text: string): NetworkConfig {
   const ipam = ipamOf(plugin, name);
   const prevResult = optionalObject(plugin, "prevResult");
   const overlay = overlayOf(plugin);
+  const ovn = ovnNetworkOf(plugin, name);
   return {
     cniVersion,
     name,
@@ -46,6 +50,7 @@ export function parseNetwork(text: string): NetworkConfig {
     args: optionalObject(plugin, "args") ?? {},
     ...(prevResult === undefined ? {} : { prevResult }),
     ...(overlay && { overlay }),
+    ...(ovn && { ovn }),
     persistence: persistenceIn(object),
     declaresIps: isObject(plugin["capabilities"]) && plugin["capabilities"]["ips"] === true,
     plugin,
@@ -60,10 +65,12 @@ function pluginOf(list: JsonObject): JsonObject {
   const ours = plugins.filter(isOurs);
   const [plugin, another] = ours;
   if (plugin === undefined) {
-    throw bad('none of plugins has an ipam.type of "holdfast" or "whereabouts": this list is not for us.');
+    throw bad(
+      'none of plugins has an ipam.type of "holdfast" or "whereabouts", or the type "holdfast-ovn": this list is not for us.',
+    );
   }
   if (another === undefined) return plugin;
-  throw bad(`${ours.length} of plugins have an ipam that is ours: one of a list gives the addresses; keep one.`);
+  throw bad(`${ours.length} of plugins are ours: one of a list gives the addresses; keep one.`);
 }
 
 function nameOf(value: unknown): string {
@@ -74,6 +81,8 @@ function nameOf(value: unknown): string {
 
 function ipamOf(plugin: JsonObject, name: string): JsonObject {
   const ipam = plugin["ipam"];
+  // What is wrong with it is told with everything else.
+  if (isAttached(plugin)) return isObject(ipam) ? ipam : {};
   const where = name === "" ? "" : ` of the network ${name}`;
   if (!isObject(ipam)) {
     const what = kindOf(ipam ?? undefined);

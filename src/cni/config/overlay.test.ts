@@ -8,7 +8,7 @@ import { parseNetwork } from "./network.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-const blue = { cniVersion: "1.0.0", name: "blue", type: "ovn-k8s-cni-overlay", topology: "layer2" };
+const blue = { cniVersion: "1.0.0", name: "blue", type: "ovs", topology: "layer2" };
 
 function parse({ ipam, ...plugin }: Json, flat?: Json) {
   const text = JSON.stringify({ ...blue, ...plugin, ipam: { type: "holdfast", ...(ipam as Json | undefined) } });
@@ -103,7 +103,11 @@ describe("refused", () => {
       { topology: "layer3", subnets: "10.0.0.0/16/24" },
       'topology is "layer3": the addresses of layer3 belong to nodes',
     ],
-    ["no topology", { topology: undefined, subnets: "10.0.0.0/24" }, 'topology is "": write layer2 or localnet'],
+    [
+      "another plugin's subnets",
+      { topology: undefined, subnets: "10.0.0.0/24" },
+      "there is nothing to take an address from",
+    ],
     ["another", { topology: "layer4", subnets: "10.0.0.0/24" }, 'topology is "layer4": write layer2 or localnet'],
     ["two sources", { subnets: "10.0.0.0/24", ipam: { range: "10.0.0.0/24" } }, "remove one of the two"],
     [

@@ -1,5 +1,5 @@
-// Networks as OVN-Kubernetes writes them: topology, subnets, excludeSubnets and role beside the plugin's own keys, and
-// an `ipam` of ours without a range. Pure.
+// Networks as OVN-Kubernetes writes them: topology, subnets, excludeSubnets and role beside the plugin's own keys, with
+// an `ipam` of ours without a range, or, where our own plugin attaches the pod (ovn-network.ts), without any. Pure.
 //
 // One rule, `overlayFault`, says which of them can have addresses of ours, and which can keep addresses for VMs: the
 // parser of configurations refuses by it, and the reconciler of claims passes a definition over by it.
@@ -16,6 +16,8 @@ export interface Overlay {
   readonly excludes: readonly string[];
   /** It takes the place of the pod network in its namespace. */
   readonly isPrimary: boolean;
+  /** Our own plugin attaches pods to it. */
+  readonly isAttached: boolean;
   /** Keys that have the wrong type. */
   readonly faults: readonly Fault[];
 }
@@ -36,15 +38,22 @@ export interface OverlayUse {
   readonly hasAddresses: boolean;
 }
 
-const overlayType = "ovn-k8s-cni-overlay";
 const flat: ReadonlySet<string> = new Set(["layer2", "localnet"]);
 /** OVN's router is the first address of a primary network, and each node's own port the second. */
 const primaryReserved = 2;
 
+/** Ours, and the name under which existing definitions have it. A runtime starts the plugin by it. */
+const attachTypes: ReadonlySet<unknown> = new Set(["holdfast-ovn", "ovn-k8s-cni-overlay"]);
+
+/** Our own plugin is started for it, and attaches the pod itself. */
+export function isAttached({ type }: JsonObject): boolean {
+  return attachTypes.has(type);
+}
+
 /** Undefined where the plugin is none of OVN's. */
 export function overlayOf(plugin: JsonObject): Overlay | undefined {
   const topology = keyOf(plugin, "topology");
-  if (topology === undefined && keyOf(plugin, "type") !== overlayType) return undefined;
+  if (topology === undefined && !isAttached(plugin)) return undefined;
   const faults = ["topology", "subnets", "excludeSubnets", "role"].flatMap((key) => {
     const value = keyOf(plugin, key);
     if (value === undefined || typeof value === "string") return [];
@@ -56,6 +65,7 @@ export function overlayOf(plugin: JsonObject): Overlay | undefined {
     subnets: commaList(keyOf(plugin, "subnets")),
     excludes: commaList(keyOf(plugin, "excludeSubnets")),
     isPrimary: keyOf(plugin, "role") === "primary",
+    isAttached: isAttached(plugin),
     faults,
   };
 }
@@ -67,6 +77,8 @@ export function overlayFault(overlay: Overlay, use: OverlayUse): Fault | undefin
   const isUsed = isOurs && (subnets.length > 0 || (faults.length > 0 && !hasRanges));
   if (!allowsPersistence && !isUsed) return undefined;
   if (faults[0] !== undefined) return faults[0];
+  // Which of them can be attached is no question of addresses.
+  if (overlay.isAttached && !allowsPersistence) return undefined;
   if (topology === "layer3") {
     const reason =
       "the addresses of layer3 belong to nodes, so none can be given for the whole network or follow a virtual machine; " +
@@ -86,6 +98,8 @@ export function overlayFault(overlay: Overlay, use: OverlayUse): Fault | undefin
 
 /** The ranges that the subnets stand for, as entries of `ipRanges` with where each is written. */
 export function overlayRanges(overlay: Overlay, findings: Findings): { path: string; object: JsonObject }[] {
+  if (overlay.isAttached && overlay.topology === "layer3") return [];
+  if (isOfNodes(overlay)) return overlay.subnets.flatMap((text, index) => nodeRange(text, index, findings));
   const subnets = overlay.subnets.map((text) => prefixOf("subnets", text, findings));
   const excludes = overlay.excludes.flatMap((text) => {
     const prefix = prefixOf("excludeSubnets", text, findings);
@@ -101,6 +115,23 @@ export function overlayRanges(overlay: Overlay, findings: Findings): { path: str
     const exclude = overlay.isPrimary ? [...inside, ...reservedIn(subnet)] : inside;
     return [{ path: `subnets[${index}].`, object: { range: `${subnet}`, exclude } }];
   });
+}
+
+/** The default network: each node has a subnet of it, with a router, and hands out the addresses of that one. */
+export function isOfNodes({ isAttached: isOwn, topology }: Overlay): boolean {
+  return isOwn && topology === "";
+}
+
+/** OVN-Kubernetes' own where none is written. */
+const nodeLengths = { 4: 24, 6: 64 } as const;
+
+/** `10.244.0.0/16/24`: a range, and the length of each node's part, as OVN-Kubernetes writes cluster subnets. */
+function nodeRange(text: string, index: number, findings: Findings): { path: string; object: JsonObject }[] {
+  const [, cidr = text, length] = /^([^/]+\/\d+)\/(\d+)$/.exec(text) ?? [];
+  const range = prefixOf("subnets", cidr, findings);
+  if (range === undefined) return [];
+  const size = length ?? `${Math.max(range.length, nodeLengths[range.family])}`;
+  return [{ path: `subnets[${index}].`, object: { range: `${range}`, node_slice_size: `/${size}` } }];
 }
 
 /** Room for the longest range behind it: settings.ts has the arithmetic. */

@@ -9,23 +9,24 @@ import { persistenceOf } from "./persistence.ts";
 
 const ovn = { name: "blue", type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.0.0.0/24" };
 const ours = { type: "holdfast", range: "10.0.0.0/24" };
-const allowed = { network: "blue", isAllowed: true, isPrimary: false, isOurs: false, problem: "" };
+const allowed = { network: "blue", isAllowed: true, isPrimary: false, isOurs: true, problem: "" };
 
 describe("a definition", () => {
   it.each<[string, unknown, object]>([
     ["of OVN", { ...ovn, allowPersistentIPs: true }, allowed],
+    [
+      "of another plugin's, whose addresses are its own",
+      { ...ovn, type: "kube-ovn", allowPersistentIPs: true },
+      { ...allowed, isOurs: false },
+    ],
     ["that does not ask", ovn, { isAllowed: false, problem: "" }],
     ["that says no", { ...ovn, allowPersistentIPs: false }, { isAllowed: false, problem: "" }],
     ["of the primary network", { ...ovn, role: "primary", allowPersistentIPs: true }, { ...allowed, isPrimary: true }],
-    ["of ours", { name: "blue", type: "macvlan", allowPersistentIPs: true, ipam: ours }, { ...allowed, isOurs: true }],
-    ["of ours, in ipam", { name: "blue", ipam: { ...ours, allowPersistentIPs: true } }, { ...allowed, isOurs: true }],
+    ["of ours", { name: "blue", type: "macvlan", allowPersistentIPs: true, ipam: ours }, allowed],
+    ["of ours, in ipam", { name: "blue", ipam: { ...ours, allowPersistentIPs: true } }, allowed],
     ["in another case", { ...ovn, AllowPersistentIps: true }, allowed],
     ["in a list", { name: "blue", plugins: [{ type: "x" }, { ...ovn, name: "", allowPersistentIPs: true }] }, allowed],
-    [
-      "of a list as a whole",
-      { name: "blue", allowPersistentIPs: true, plugins: [{ type: "x", ipam: ours }] },
-      { ...allowed, isOurs: true },
-    ],
+    ["of a list as a whole", { name: "blue", allowPersistentIPs: true, plugins: [{ type: "x", ipam: ours }] }, allowed],
     [
       "of layer3",
       { ...ovn, topology: "layer3", allowPersistentIPs: true },
@@ -36,11 +37,7 @@ describe("a definition", () => {
       { ...ovn, subnets: " ", allowPersistentIPs: true },
       { isAllowed: false, problem: expect.stringContaining("write subnets") as unknown },
     ],
-    [
-      "of ours with a range",
-      { ...ovn, subnets: "", allowPersistentIPs: true, ipam: ours },
-      { ...allowed, isOurs: true },
-    ],
+    ["of ours with a range", { ...ovn, type: "ovs", subnets: "", allowPersistentIPs: true, ipam: ours }, allowed],
     [
       "without a name",
       { ...ovn, name: "", allowPersistentIPs: true },
@@ -89,7 +86,8 @@ const ipam = fc.record(
 const plugin = fc.record(
   {
     name: fc.constantFrom<unknown>("blue", "blue", "blue", "", null),
-    type: some("macvlan", "ovn-k8s-cni-overlay"),
+    type: some("macvlan", "ovs", "ovn-k8s-cni-overlay"),
+    netAttachDefName: fc.constant("t/blue"),
     topology: some<unknown>("layer2", "localnet", "layer3", "odd", 7),
     Topology: some("layer2"),
     subnets: some<unknown>("10.0.0.0/24", "10.0.0.0/24,fd00::/64", "", "nonsense", ["10.0.0.0/24"]),

@@ -4,7 +4,7 @@
 //
 // Promised: for a definition of ours, the parser (ipam-config.ts) says the same, by the same rule (overlay.ts).
 import { isObject, type JsonObject, kindOf, show, textOf } from "../json.ts";
-import { type Fault, keyOf, overlayFault, overlayOf, sourcesIn } from "./overlay.ts";
+import { type Fault, isAttached, keyOf, overlayFault, overlayOf, sourcesIn } from "./overlay.ts";
 
 export interface Persistence {
   /** The name in the CNI configuration: `spec.network` of a claim. */
@@ -66,8 +66,9 @@ export function persistenceIn(whole: JsonObject): Persistence {
 }
 
 /** Our IPAM gives the addresses of this plugin. */
-export function isOurs({ ipam }: JsonObject): boolean {
-  return isObject(ipam) && (ipam["type"] === "holdfast" || ipam["type"] === "whereabouts");
+export function isOurs(plugin: JsonObject): boolean {
+  const { ipam } = plugin;
+  return isAttached(plugin) || (isObject(ipam) && (ipam["type"] === "holdfast" || ipam["type"] === "whereabouts"));
 }
 
 /** Beside the plugin's own keys, where OVN-Kubernetes has it, or in its ipam. */

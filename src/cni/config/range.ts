@@ -18,6 +18,8 @@ export interface IpamRange extends Slicing {
   /** Candidates in this order, and no others, where not empty. */
   readonly picks: readonly Address[];
   readonly l3: boolean;
+  /** Each slice is the subnet of a node: its first two addresses are those of the router and of the node itself. */
+  readonly isOfNodes?: boolean;
 }
 
 /** Where a range stands: at the top level of `ipam` leading zeros are read, inside `ipRanges` not, as upstream. */

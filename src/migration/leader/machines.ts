@@ -1,5 +1,6 @@
 // One VM: its pods are told its addresses, its rows are written, its migration goes on record. Level-based: whatever
 // was missed, the pods as they are now say what is to be done.
+import { type FoundNetwork, networkEntry, podNetworksAnnotation, writePodNetworks } from "../../cluster/pod-network.ts";
 import { Recent } from "../../kube/cache/recent.ts";
 import type { ObjectKey } from "../../kube/meta.ts";
 import { parseKey } from "../../kube/meta.ts";
@@ -7,7 +8,6 @@ import type { Address } from "../../net/address.ts";
 import type { VmPlacement } from "../../ovn/vm/placement.ts";
 import { addressSinceAnnotation, isLiving, type Launcher } from "../objects/launcher.ts";
 import { reservedOnNodes } from "../objects/node-subnets.ts";
-import { type FoundNetwork, networkEntry, podNetworksAnnotation, writePodNetworks } from "../objects/pod-network.ts";
 import { addressSteps, type AddressStep, strangers } from "../plan/inheritance.ts";
 import { homeOf, networkOf, placementOf } from "../plan/placement-of.ts";
 import { holderOf } from "../plan/rivals.ts";

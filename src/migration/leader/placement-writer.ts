@@ -1,9 +1,9 @@
 // The seams to whoever writes northbound databases, tells neighbours, and hands out addresses.
+import type { PodNetwork } from "../../cluster/pod-network.ts";
 import type { ObjectKey } from "../../kube/meta.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { VmPlacement } from "../../ovn/vm/placement.ts";
 import type { Launcher } from "../objects/launcher.ts";
-import type { PodNetwork } from "../objects/pod-network.ts";
 
 /** What is to be in a zone of each of these VMs, whole; `gone`: nothing. VMs that are not named keep what they have. */
 export type Placements = ReadonlyMap<ObjectKey, VmPlacement | "gone">;

@@ -1,5 +1,6 @@
 // One term of a writer of migrations: a queue of VMs and what wakes them. It begins with a look at every VM, so what
 // the last one left undone is finished; and with a sweep of each zone, so that nothing is left of VMs that are gone.
+import { Ovnkube } from "../../cluster/ovnkube.ts";
 import { stateReference } from "../../cluster/state.ts";
 import { sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
@@ -9,7 +10,6 @@ import type { MigrationCaches } from "./caches.ts";
 import type { KubevirtVersion } from "./kubevirt-version.ts";
 import { Machines } from "./machines.ts";
 import type { MigrationOptions } from "./options.ts";
-import { Ovnkube } from "./ovnkube.ts";
 import type { KnownVms } from "./placement-writer.ts";
 import { Records } from "./records.ts";
 import { ZoneRows } from "./zone-rows.ts";

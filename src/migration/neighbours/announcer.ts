@@ -2,6 +2,7 @@
 //
 // Promised: it is said as often as announceAtMs has times, and no more once the VM has moved on. Not promised: that
 // anybody hears it; rows are right without it, and connections only go on sooner.
+import { podNetworksAnnotation, readPodNetwork } from "../../cluster/pod-network.ts";
 import { hasEnded, type Pod, pods } from "../../cluster/resources.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
@@ -10,7 +11,6 @@ import type { Log } from "../../log/log.ts";
 import type { Mac } from "../../net/mac.ts";
 import type { VmPlacement } from "../../ovn/vm/placement.ts";
 import { readLauncher } from "../objects/launcher.ts";
-import { podNetworksAnnotation, readPodNetwork } from "../objects/pod-network.ts";
 import { announceAtMs, type Announcement, announcementsOf, type Move, type Neighbour } from "./announcements.ts";
 import { framesOf } from "./frames.ts";
 

@@ -7,21 +7,19 @@ import {
   domainAnnotationName,
   launcherLabelName,
   launcherValue,
+  migratableAnnotationName,
+  migrationLabelName,
 } from "../../api/claims/kubevirt.ts";
+import { type FoundNetwork, podNetworksAnnotation, readPodNetwork } from "../../cluster/pod-network.ts";
 import type { Pod } from "../../cluster/resources.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
-import { type FoundNetwork, podNetworksAnnotation, readPodNetwork } from "./pod-network.ts";
 
-/** Any value. KubeVirt migrates a VM with bridge binding on the pod network only with it. */
-const migratableAnnotation = "kubevirt.io/allow-pod-bridge-network-live-migration";
 /** What KubeVirt writes, and what the design of 2024 calls it. */
 const readyAnnotations = [
   "kubevirt.io/migration-target-ready-timestamp",
   "kubevirt.io/migration-target-start-timestamp",
 ] as const;
 const nodeNameLabel = "kubevirt.io/nodeName";
-/** Of a migration's target, for the pod's whole life. */
-const migrationLabel = "kubevirt.io/migrationJobUID";
 /** Of older pods the VM's name: its host name in truth, cut. */
 const nameLabel = "vm.kubevirt.io/name";
 const labelMax = 63;
@@ -34,10 +32,16 @@ export const addressSinceAnnotation = "holdfast.io/address-since";
 export const receiptAnnotation = "holdfast.io/migration-receipt";
 
 /** All that is read of a pod's labels and annotations. */
-export const readLabels = [launcherLabelName, createdByLabelName, nodeNameLabel, migrationLabel, nameLabel] as const;
+export const readLabels = [
+  launcherLabelName,
+  createdByLabelName,
+  nodeNameLabel,
+  migrationLabelName,
+  nameLabel,
+] as const;
 export const readAnnotations = [
   ...readyAnnotations,
-  migratableAnnotation,
+  migratableAnnotationName,
   domainAnnotationName,
   guestSeenAnnotation,
   addressSinceAnnotation,
@@ -87,7 +91,7 @@ export interface Launcher {
 export function readLauncher({ metadata, spec, status }: DeepReadonly<Pod>): Launcher | undefined {
   const { namespace = "", name = "", uid = "", labels = {}, annotations = {}, creationTimestamp = "" } = metadata;
   if (labels[launcherLabelName] !== launcherValue || spec?.hostNetwork === true) return undefined;
-  if (annotations[migratableAnnotation] === undefined) return undefined;
+  if (annotations[migratableAnnotationName] === undefined) return undefined;
   const domain = annotations[domainAnnotationName] ?? "";
   const vm = domain === "" ? (labels[nameLabel] ?? "") : domain;
   if (vm === "") return undefined;
@@ -106,7 +110,7 @@ export function readLauncher({ metadata, spec, status }: DeepReadonly<Pod>): Lau
     phase: phaseOf(status?.phase),
     createdMs,
     isDeleting: metadata.deletionTimestamp !== undefined,
-    isTarget: labels[migrationLabel] !== undefined,
+    isTarget: labels[migrationLabelName] !== undefined,
     ready: ready !== undefined ? "ready-timestamp" : isNamed ? "node-label" : undefined,
     readyMs: timeOf(ready),
     sign: signOf(annotations[guestSeenAnnotation]),

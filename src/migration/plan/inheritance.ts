@@ -2,8 +2,8 @@
 // for entry; the first pod of a VM's life gets new ones. Pure.
 //
 // Promised: a target never gets an address of its own. One that is handled before its source has an annotation waits.
+import type { NetworkEntry } from "../../cluster/pod-network.ts";
 import { compareAge, isLiving, type Launcher } from "../objects/launcher.ts";
-import type { NetworkEntry } from "../objects/pod-network.ts";
 import { networkOf } from "./placement-of.ts";
 import { currentLife } from "./situation.ts";
 

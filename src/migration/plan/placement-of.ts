@@ -2,10 +2,10 @@
 //
 // Promised: the address is that of the oldest pod of the VM's life that has one: the guest was given it there, and
 // keeps it. A pod that was given another one by somebody else does not change it.
+import type { FoundNetwork } from "../../cluster/pod-network.ts";
 import type { VmAddress, VmPlacement, VmPort } from "../../ovn/vm/placement.ts";
 import { compareAge, type Launcher } from "../objects/launcher.ts";
 import { type NodeSubnets, ownerOf } from "../objects/node-subnets.ts";
-import type { FoundNetwork } from "../objects/pod-network.ts";
 import { currentLife, type Situation } from "./situation.ts";
 
 /** Undefined: no pod of the VM's life says. */

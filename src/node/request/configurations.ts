@@ -25,8 +25,8 @@ export function configLoader(findFile: FindFlatFile, log: Log): LoadConfig {
     const network = parseNetwork(text);
     const inline = network.ipam["configuration_path"];
     const file = await findFile(typeof inline === "string" ? inline : "");
-    const { cniVersion, name, ipam, overlay, persistence, declaresIps } = network;
-    const key = JSON.stringify([cniVersion, name, ipam, overlay, persistence, declaresIps, file?.stamp]);
+    const { cniVersion, name, ipam, overlay, ovn, persistence, declaresIps } = network;
+    const key = JSON.stringify([cniVersion, name, ipam, overlay, ovn, persistence, declaresIps, file?.stamp]);
     const known = cache.get(key);
     if (known !== undefined) return { ...known, network, persistence };
     const parsed = parseIpamConfig(network, file);

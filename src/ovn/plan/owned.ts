@@ -1,5 +1,5 @@
 // The rows that a scope is about: those go that are not wanted. Ours and OVN-Kubernetes' of the same VMs alike.
-import type { Desired } from "../desired.ts";
+import type { Desired, PortScope } from "../desired.ts";
 import { clusterRouter, gatewayRouter } from "../names.ts";
 import { parseVm, printVm, type VmName, vmOf } from "../rows/marks.ts";
 import { parentOf, type TableName, tableNames } from "../rows/tables.ts";
@@ -12,7 +12,20 @@ export function ownedBy(view: View, { scope, vms }: Desired): Existing[] {
   const topology = scope.topology ? tableNames.flatMap((table) => view.by(table, "part", "topology")) : [];
   const marked = ofVms.flatMap((table) => markedRows(view, table, scope.vms)).filter(isOnDefaultNetwork);
   const placements = new Map(vms.map((vm) => [printVm(vm), vm]));
-  return [...topology, ...marked, ...unmarkedRows(view, marked, placements)];
+  const ports = scope.ports === undefined ? [] : podPorts(view, scope.ports);
+  return [...topology, ...marked, ...unmarkedRows(view, marked, placements), ...ports];
+}
+
+/** An address has one port on a switch: whose it is, who asks knows. A VM's is left to who writes its rows. */
+function podPorts(view: View, scope: PortScope): readonly Existing[] {
+  if ("name" in scope) {
+    const isThatPods = ({ row }: Existing) =>
+      (row["options"] as ReadonlyMap<string, string>).get("iface-id-ver") === scope.podUid;
+    return view.by("Logical_Switch_Port", "key", scope.name).filter(isThatPods);
+  }
+  return scope.addresses
+    .flatMap((ip) => view.by("Logical_Switch_Port", "ip", ip))
+    .filter((each) => vmOfRow(each) === undefined && each.parents.some(({ row }) => row["name"] === scope.switch));
 }
 
 /** The VMs whose rows are there. */

@@ -24,9 +24,14 @@ export function vmMarks({ namespace, name }: VmName, where: "local" | "remote"):
   return { [`${prefix}namespace`]: namespace, [`${prefix}vm`]: name, [zone]: where };
 }
 
-/** Of a port: OVN-Kubernetes knows the first two. */
+/** Of any pod's port, as OVN-Kubernetes writes them. */
+export function podMarks(namespace: string): Record<string, string> {
+  return { namespace, pod: "true" };
+}
+
+/** Of a VM's port: OVN-Kubernetes knows the first two. */
 export function portMarks({ namespace, name }: VmName): Record<string, string> {
-  return { namespace, pod: "true", [`${prefix}namespace`]: namespace, [`${prefix}vm`]: name };
+  return { ...podMarks(namespace), [`${prefix}namespace`]: namespace, [`${prefix}vm`]: name };
 }
 
 /** In ids a colon separates the parts, so that those of IPv6 become dots. */

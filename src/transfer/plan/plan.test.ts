@@ -127,11 +127,7 @@ describe("stories", () => {
     [
       "a network of OVN has its name already, and its subnets' pools are its own",
       [
-        nad(
-          "blue/ovn",
-          { range: undefined },
-          { type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.1.0.0/24" },
-        ),
+        nad("blue/ovn", { range: undefined }, { type: "ovs", topology: "layer2", subnets: "10.1.0.0/24" }),
         pool("ovn-10.1.0.0-24", "10.1.0.0/24", { "1": "blue/a" }),
         reservation("ovn-10.1.0.1", "blue/a"),
       ],
@@ -141,7 +137,7 @@ describe("stories", () => {
     [
       "the same, to the definition's namespace: the name stays unwritten",
       [
-        nad("blue/ovn", {}, { type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.1.0.0/24" }),
+        nad("blue/ovn", {}, { type: "ovs", topology: "layer2", subnets: "10.1.0.0/24" }),
         pool("ovn-10.1.0.0-24", "10.1.0.0/24", {}),
         reservation("ovn-10.1.0.1", "blue/a"),
       ],

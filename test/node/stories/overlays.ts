@@ -7,7 +7,7 @@ import { given, network, pod } from "../fixture.ts";
 import type { GetFixture } from "../suite.ts";
 
 const overlay = (name: string, more: object = {}, ipam: object = {}) =>
-  network(name, ipam, { type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.44.0.0/29,fd44::/64", ...more });
+  network(name, ipam, { type: "ovs", topology: "layer2", subnets: "10.44.0.0/29,fd44::/64", ...more });
 
 export function overlayStories(fixture: GetFixture): void {
   it("one address of each subnet, past what is excluded, in a pool and a domain of the network's own", async () => {

@@ -1,13 +1,13 @@
 // deploy/ovn/rights.yaml: what the default network on OVN adds to an installation, as a choice (--ovn-northbound). The
 // controller then writes annotations of Nodes and of launcher pods, a daemon those of its own Node, and policies of the
 // API server say which: with the right to change a Node or a pod's status alone both could do much more.
+import { podNetworksAnnotation } from "../../../src/cluster/pod-network.ts";
 import {
   addressSinceAnnotation,
   guestSeenAnnotation,
   receiptAnnotation,
 } from "../../../src/migration/objects/launcher.ts";
 import { nodeSubnetsAnnotation } from "../../../src/migration/objects/node-subnets.ts";
-import { podNetworksAnnotation } from "../../../src/migration/objects/pod-network.ts";
 import { chassisAnnotation, gatewayAnnotation, nodeIdAnnotation } from "../../../src/migration/topology/node-facts.ts";
 import { controllerName, nodeName } from "./place.ts";
 import { isUser, nodeClaim, policyObjects, same, sameAnnotationsBut, sameLabels } from "./policy.ts";

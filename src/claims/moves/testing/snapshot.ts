@@ -25,7 +25,7 @@ export const dual = definition("dual", {
   allowPersistentIPs: true,
 });
 export const ovn = definition("ovn", {
-  type: "ovn-k8s-cni-overlay",
+  type: "kube-ovn",
   topology: "layer2",
   subnets: "10.9.0.0/24",
   allowPersistentIPs: true,

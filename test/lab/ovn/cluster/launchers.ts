@@ -2,14 +2,14 @@
 // of a cluster. Nothing here decides where the guest is.
 import { randomUUID } from "node:crypto";
 
-import type { Pod } from "../../../../src/cluster/resources.ts";
-import { type Launcher, readLauncher } from "../../../../src/migration/objects/launcher.ts";
 import {
   networkEntry,
   type PodNetwork,
   podNetworksAnnotation,
   writePodNetworks,
-} from "../../../../src/migration/objects/pod-network.ts";
+} from "../../../../src/cluster/pod-network.ts";
+import type { Pod } from "../../../../src/cluster/resources.ts";
+import { type Launcher, readLauncher } from "../../../../src/migration/objects/launcher.ts";
 
 export interface VmIdentity {
   readonly namespace: string;

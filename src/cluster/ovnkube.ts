@@ -3,10 +3,10 @@
 // a tenant calls `ovnkube-node` stops nobody. Errs on the side of "runs" until it could be looked for once.
 //
 // Annotations k8s.ovn.org/* of nodes say nothing: they stay when it has gone, and Holdfast writes the same.
-import { type DaemonSet, daemonSets, type Deployment, deployments } from "../../cluster/resources.ts";
-import { type Clock, sleep } from "../../kube/clock.ts";
-import { keyOf } from "../../kube/meta.ts";
-import type { KubeClient } from "../../kube/rest.ts";
+import { type Clock, sleep } from "../kube/clock.ts";
+import { keyOf } from "../kube/meta.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { type DaemonSet, daemonSets, type Deployment, deployments } from "./resources.ts";
 
 /** Where its own manifests, its chart and OpenShift put it. */
 const ovnkubeNamespaces: readonly string[] = ["ovn-kubernetes", "openshift-ovn-kubernetes", "kube-system"];
@@ -23,6 +23,11 @@ async function findOvnkube(client: KubeClient, namespaces: readonly string[], si
     found.push(...replicated.items.filter(isDeploymentRunning).map((each) => `Deployment ${keyOf(each)} runs.`));
   }
   return found;
+}
+
+/** A DaemonSet, a Deployment or a pod of it. */
+export function isOfOvnkube({ namespace = "", name = "" }: { readonly namespace?: string; readonly name?: string }) {
+  return ovnkubeNamespaces.includes(namespace) && part.test(name);
 }
 
 /** One that no node is to run does not run; of a new one nobody has counted yet. */

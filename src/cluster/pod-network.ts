@@ -4,11 +4,11 @@
 // left out. An entry is passed on as it was found, with fields that nobody here knows.
 import { z } from "zod";
 
-import { readJson } from "../../api/fields.ts";
-import { type Address, parseAddress } from "../../net/address.ts";
-import { type Mac, parseMac } from "../../net/mac.ts";
-import { orNone } from "../../net/or-none.ts";
-import { type Cidr, parseCidr, type Prefix } from "../../net/prefix.ts";
+import { readJson } from "../api/fields.ts";
+import { type Address, parseAddress } from "../net/address.ts";
+import { type Mac, parseMac } from "../net/mac.ts";
+import { orNone } from "../net/or-none.ts";
+import { type Cidr, parseCidr, type Prefix } from "../net/prefix.ts";
 
 export const podNetworksAnnotation = "k8s.ovn.org/pod-networks";
 /** The cluster's own network; others are named by their definition, NAMESPACE/NAME. */
@@ -97,10 +97,10 @@ export function networkEntry({ addresses, mac, gateways, routes, role }: PodNetw
   };
 }
 
-/** The annotation with this entry for the default network; entries of other networks stay. */
-export function writePodNetworks(text: string | undefined, entry: NetworkEntry): string {
+/** The annotation with this entry, for the default network or a definition (NAMESPACE/NAME); all others stay. */
+export function writePodNetworks(text: string | undefined, entry: NetworkEntry, network = defaultNetwork): string {
   const others = (text === undefined ? undefined : readJson(entries, text)) ?? {};
-  const all: Record<string, unknown> = { ...others, [defaultNetwork]: entry };
+  const all: Record<string, unknown> = { ...others, [network]: entry };
   const sorted = Object.keys(all)
     .toSorted()
     .map((name) => [name, all[name]]);
