@@ -94,7 +94,7 @@ export class OvnNetworks {
     const isBridged = vm !== undefined && (await this.#hasBridge(pod, vm, interfaceName, signal));
     // Whoever makes a pod may write its annotations: the first pod of a VM has what the ledger says, and no other.
     const isGiven = vm?.network !== undefined && (vm.isTarget || this.#isKept(pod, vm));
-    const given = isGiven ? resultOf(vm.network!, loaded.config.dns) : undefined;
+    const given = isGiven ? resultOf(vm.network, loaded.config.dns) : undefined;
     const subnets = given === undefined ? await subnetsOf(client, node, signal) : [];
     return { pod, vm, hasBridge: isBridged, given, subnets, keeper: vm && keeperOf(vm) };
   }
