@@ -77,6 +77,11 @@ export class OptionalInformer<T extends KubeObject> {
     return this.#informer.handle(handler);
   }
 
+  /** Told of what comes from now on. */
+  handleNews(handler: InformerHandler<T>): () => void {
+    return this.#informer.handleNews(handler);
+  }
+
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, asksFirst = false } = this.#options;
     // The list itself says whether there is such a kind: at a start nobody waits for a question before it.

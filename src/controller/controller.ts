@@ -204,4 +204,6 @@ export function assembleController(options: ControllerOptions): AssembledControl
 }
 
 /** What each of them brings along: what only it follows, and what it does under the lease. */
-type ControllerPart = Pick<ClaimsLeader, "lead"> & Partial<Pick<ClaimsLeader, "informers" | "follows">>;
+interface ControllerPart extends Pick<ManagerOptions, "informers" | "follows"> {
+  readonly lead: Runnable;
+}

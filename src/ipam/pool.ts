@@ -5,7 +5,7 @@ import { type Address, equal, offsetBetween } from "../net/address.ts";
 import { CodedError } from "../net/coded-error.ts";
 import { common, IntervalSet, union } from "../net/interval-set.ts";
 import { includes, type Interval, sizeOf } from "../net/interval.ts";
-import { type Allocation, AllocationTable } from "./allocation-table.ts";
+import { type Allocation, AllocationTable, type PackedOwners } from "./allocation-table.ts";
 import { type AddressKey, type Cooling, CoolingQueue } from "./cooling.ts";
 import { cooldownOf, type PoolDefinition, type Reservation, reservationsOf, usableOf } from "./definition.ts";
 import { occupancyOf, type Occupancy } from "./occupancy.ts";
@@ -44,16 +44,18 @@ export class Pool {
   readonly #cooldownMs: number;
   /** Every usable address that is not free. */
   #taken: Occupancy;
-  readonly #held = new AllocationTable();
+  readonly #held: AllocationTable;
   readonly #cooling = new CoolingQueue();
   /** Taken, says a hint; it does not say by whom. */
   #supposed = new IntervalSet();
   #lastTaken: Address | undefined;
   #withheldCount: bigint | undefined;
 
-  constructor(definition: PoolDefinition, now: () => number) {
+  /** `packed`: where owners are kept of which the caller says that they may be. */
+  constructor(definition: PoolDefinition, now: () => number, packed?: PackedOwners) {
     this.definition = definition;
     this.#now = now;
+    this.#held = new AllocationTable(packed);
     this.#cooldownMs = cooldownOf(definition);
     this.usable = usableOf(definition);
     this.excluded = IntervalSet.of(definition.excludes ?? []);
@@ -138,8 +140,12 @@ export class Pool {
    * outside address. The same owner again is a renewal (a new container id). Throws where another has it.
    */
   take(address: Address, owner: Owner): void {
+    this.#take(address, owner, false);
+  }
+
+  #take(address: Address, owner: Owner, mayPack: boolean): void {
     const held = this.#held.size;
-    const conflict = this.#held.put(address, owner);
+    const conflict = this.#held.put(address, owner, mayPack);
     if (conflict !== undefined) throw contradiction(address, owner, conflict);
     if (this.#cooling.count > 0) this.#cooling.delete(this.#keyOf(address));
     this.#taken.add(address);
@@ -147,13 +153,16 @@ export class Pool {
     if (this.#held.size > held) this.#lastTaken = address;
   }
 
-  /** Records what a ledger says of an address, against the pool: it was another's, or that owner had another. */
-  learn(address: Address, owner: Owner): void {
+  /**
+   * Records what a ledger says of an address, against the pool: it was another's, or that owner had another. `mayPack`:
+   * the owner comes out equal, and need not be the same object.
+   */
+  learn(address: Address, owner: Owner, mayPack = false): void {
     const lastTaken = this.#lastTaken;
     this.forget(address);
     const before = this.#held.addressOf(owner);
     if (before !== undefined) this.forget(before);
-    this.take(address, owner);
+    this.#take(address, owner, mayPack);
     this.#lastTaken = lastTaken;
   }
 

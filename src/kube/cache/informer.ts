@@ -5,6 +5,7 @@
 import { asError, orAborted } from "../abort.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../meta.ts";
 import type { Resource } from "../resource.ts";
+import { Turns } from "../turns.ts";
 import type { Kept, PackingOptions } from "./packed/shelf.ts";
 import { Reflector, type ReflectorOptions, type ReflectorSink } from "./reflector.ts";
 import { type Cache, type Indexes, Store } from "./store.ts";
@@ -65,8 +66,14 @@ export class Informer<T extends KubeObject> {
 
   /** A handler that comes late is told of what is cached, as adds. The returned function takes it away. */
   handle(handler: InformerHandler<T>): () => void {
-    this.#handlers.add(handler);
+    const end = this.handleNews(handler);
     for (const object of this.#store.list()) this.#tell(handler, { type: "add", object });
+    return end;
+  }
+
+  /** Told of what comes from now on: for who looks at what is cached by himself, of very many in his own time. */
+  handleNews(handler: InformerHandler<T>): () => void {
+    this.#handlers.add(handler);
     return () => this.#handlers.delete(handler);
   }
 
@@ -97,7 +104,7 @@ export class Informer<T extends KubeObject> {
       replaced: () => {
         const objects = listed;
         listed = new Map();
-        this.#replace(objects);
+        return this.#replace(objects);
       },
       changed: (type, object) => {
         if (type === "DELETED") this.#remove(keyOf(object), this.#trim(object));
@@ -106,10 +113,14 @@ export class Informer<T extends KubeObject> {
     };
   }
 
-  #replace(objects: ReadonlyMap<ObjectKey, Kept<T>>): void {
+  /** A first list in many turns of the event loop: nobody takes it for whole yet. A later one shows itself at once. */
+  async #replace(objects: ReadonlyMap<ObjectKey, Kept<T>>): Promise<void> {
     for (const key of this.#store.keys()) if (!objects.has(key)) this.#remove(key);
-    for (const [key, kept] of objects)
+    const turns = this.#hasSynced ? undefined : new Turns();
+    for (const [key, kept] of objects) {
       if (this.#store.kept(key) !== kept) this.#put(this.#store.unpack(kept), (object) => [kept, object]);
+      if (turns?.isDue() === true) await turns.next();
+    }
     this.#lastError = undefined;
     this.#hasSynced = true;
     this.#synced.resolve();

@@ -21,8 +21,8 @@ export interface ReflectorSink<T extends KubeObject> {
   listed(object: T): void;
   /** The list under way counts no more: another begins. */
   relist(): void;
-  /** The list is complete: what it did not name is gone. */
-  replaced(): void;
+  /** The list is complete: what it did not name is gone. A promise: nothing more is told before it is fulfilled. */
+  replaced(): void | Promise<void>;
   changed(type: "ADDED" | "MODIFIED" | "DELETED", object: T): void;
 }
 
@@ -116,7 +116,7 @@ export class Reflector<T extends KubeObject> {
       throw new ApiError("malformed", `list ${resource.kind}: the list has no resourceVersion to watch from.`);
     }
     if (this.#atLeast !== "0") onVersion?.(version);
-    this.#sink.replaced();
+    await this.#sink.replaced();
     this.#version = version;
     this.#atLeast = version;
     this.#isDoubted = false;

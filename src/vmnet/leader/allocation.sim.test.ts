@@ -18,7 +18,7 @@ import { Strays } from "../plan/strays.ts";
 import { familyOf, placementOf, type PoolPlan } from "../rules/pool-plan.ts";
 import { configOf, planned } from "../rules/testing/pool.ts";
 import { AllocationError, Allocator } from "./allocation.ts";
-import { NicHolds } from "./nic-holds.ts";
+import { NicHolds } from "./holds/nic-holds.ts";
 
 const leaseMs = 600_000;
 const networks = ["tenant-a/blue", "tenant-a/red"] as const;
@@ -92,7 +92,7 @@ class World {
     const { clock, store } = this;
     this.holds = new NicHolds(clock);
     const ledger = new MemoryLedger(store, { now: () => clock.wallMs(), fault: () => this.#faults.pop() });
-    for (const plan of this.pools) this.holds.draw(plan, plan.key);
+    for (const plan of this.pools) void this.holds.draw(plan, plan.key);
     for (const [key, hold] of store.holds) {
       const cooling = store.resting.get(key);
       this.holds.learn({ ...hold, ...(cooling && { cooling }) });
@@ -128,7 +128,8 @@ class World {
     const reading = configOf(nics, { name });
     const named = this.holds.ofName(`tenant-a/${name}`);
     const isOwn = ({ owner }: NicHold) => owner.uid === uid;
-    const left = new Set(named.filter((each) => !isOwn(each)));
+    const placeOf = ({ domain, address }: NicHold) => `${domain} ${address}`;
+    const left = new Map(named.filter((each) => !isOwn(each)).map((each) => [placeOf(each), each]));
     const facts = (network: string) => ({
       isDefined: true,
       pools: this.pools
@@ -145,8 +146,9 @@ class World {
       shown,
       networks: new Map(networks.map((network) => [network, facts(network)])),
       own: named.filter((each) => isOwn(each) && each.cooling === undefined),
-      left: [...left, ...named.filter((each) => isOwn(each) && each.cooling !== undefined)],
-      macHolder: (domain, mac) => this.holds.withMac(domain, mac).find((each) => !isOwn(each) && !left.has(each)),
+      left: [...left.values(), ...named.filter((each) => isOwn(each) && each.cooling !== undefined)],
+      macHolder: (domain, mac) =>
+        this.holds.withMac(domain, mac).find((each) => !isOwn(each) && !left.has(placeOf(each))),
       refusals,
     };
   }
@@ -192,14 +194,10 @@ class World {
   async upkeep(): Promise<void> {
     const living = new Set([...this.configs.values()].map(({ uid }) => uid));
     const nowMs = this.clock.wallMs();
-    for (const hold of this.holds.all())
+    for (const hold of this.holds.cooling())
       if (hold.cooling !== undefined && hold.cooling.untilMs <= nowMs) this.holds.gone(hold);
-    const due = this.#strays.look(
-      this.holds.all(),
-      ({ owner }) => !living.has(owner.uid),
-      this.clock.monotonicMs(),
-      nowMs,
-    );
+    const orphans = this.holds.in().filter(({ owner }) => !living.has(owner.uid));
+    const due = this.#strays.look(orphans, this.clock.monotonicMs(), nowMs);
     for (const hold of due) await this.allocator.release(hold, signal);
   }
 

@@ -16,7 +16,7 @@ import type { TakeStep } from "../plan/config-plan.ts";
 import { unkeptNote } from "../plan/keeping.ts";
 import { describeNicOwner, type NicHold, type NicOwner } from "../plan/nic-hold.ts";
 import type { PoolPlan } from "../rules/pool-plan.ts";
-import type { NicHolds } from "./nic-holds.ts";
+import type { NicHolds } from "./holds/nic-holds.ts";
 
 /** `changed`: another writer was faster; the next look sees it. */
 export class AllocationError extends CodedError<"changed"> {}

@@ -1,7 +1,5 @@
 // What the leader follows for managed DHCP: pools, network configs, VMs and their instances (kinds that a cluster may
-// lack, or get later), and the holds of NICs, trimmed to what is read.
-import { holdName } from "../../api/holds/hold-object.ts";
-import { preconditionsOf } from "../../api/holds/version.ts";
+// lack, or get later), trimmed to what is read, and the holds of NICs.
 import {
   declinedAnnotation,
   keepAddressesAnnotation,
@@ -10,42 +8,15 @@ import {
 } from "../../api/vmnet/marks.ts";
 import { OptionalInformer, type OptionalInformerOptions } from "../../cluster/optional-informer.ts";
 import * as kinds from "../../cluster/resources.ts";
-import type { HoldNote } from "../../ipam/ledger.ts";
-import { Informer } from "../../kube/cache/informer.ts";
 import { type DeepReadonly, keyOf, type KubeObject, picked } from "../../kube/meta.ts";
-import { type HeldObject, readHeld } from "../../ledger/reservation/list-holds.ts";
 import { type Instance, type Machine, nicsOfMachine } from "../plan/machine-nics.ts";
-import type { NicHold } from "../plan/nic-hold.ts";
 import { type NetworkConfigReading, readNetworkConfig } from "../rules/read-network-config.ts";
 import { type PoolReading, readPool } from "../rules/read-pool.ts";
-import type { NicHolds } from "./nic-holds.ts";
-import { versionNumber } from "./nic-holds.ts";
+import { FollowedHolds } from "./holds/followed-holds.ts";
 
 export type CacheOptions = Pick<OptionalInformerOptions<KubeObject>, "client" | "clock" | "onError" | "retryMs"> & {
   readonly systemNamespace: string;
 };
-
-/** A Hold of a VM network, as it is kept here. `held` is undefined where it cannot be read, or is no NIC's. */
-interface FollowedHold extends KubeObject {
-  held?: NicHold | undefined;
-}
-
-/** One that can be read: its metadata follow from the hold, and are made when asked for. 100,000 are 25 MB less so. */
-class FollowedNic implements FollowedHold {
-  readonly held: NicHold;
-  readonly #namespace: string;
-
-  constructor(held: NicHold, namespace: string) {
-    this.held = held;
-    this.#namespace = namespace;
-  }
-
-  /** As the server has it: what cannot be read, or is named otherwise, is no FollowedNic. */
-  get metadata(): KubeObject["metadata"] {
-    const { domain, address, version } = this.held;
-    return { name: holdName(domain, address), namespace: this.#namespace, ...preconditionsOf(version) };
-  }
-}
 
 export type Pool = DeepReadonly<kinds.StoredManagedPool>;
 export type Config = DeepReadonly<kinds.StoredNetworkConfig>;
@@ -55,7 +26,7 @@ export class VmnetCaches {
   readonly configs: OptionalInformer<kinds.StoredNetworkConfig>;
   readonly machines: OptionalInformer<Machine>;
   readonly instances: OptionalInformer<Instance>;
-  readonly holds: Informer<FollowedHold>;
+  readonly holds: FollowedHolds<kinds.StoredHold>;
   /** Readings of frozen objects. */
   readonly #pools = new WeakMap<Pool, PoolReading>();
   readonly #configs = new WeakMap<Config, NetworkConfigReading>();
@@ -89,11 +60,10 @@ export class VmnetCaches {
       resource: kinds.virtualMachineInstances,
       transform: trimInstance,
     });
-    this.holds = new Informer<FollowedHold>({
+    this.holds = new FollowedHolds({
       ...options,
       resource: kinds.holds,
       scope: { namespace: systemNamespace, labelSelector: vmNetworkLabelName },
-      transform: trimHold(),
     });
   }
 
@@ -128,19 +98,6 @@ export class VmnetCaches {
   /** By name, so that all look at them in one order. */
   poolsOf(network: string): readonly Pool[] {
     return this.pools.cache.byIndex("network", network).toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  }
-
-  /** Tells `holds` of everything that is followed, until the returned function is called. */
-  followHolds(holds: NicHolds): () => void {
-    return this.holds.handle(({ type, object }) => {
-      const { held } = object as FollowedHold;
-      if (held === undefined) return;
-      holds.told(
-        type === "delete" ? undefined : held,
-        held,
-        Number(object.metadata.resourceVersion ?? "0") || versionNumber(held.version),
-      );
-    });
   }
 }
 
@@ -198,52 +155,3 @@ const repeatedFields = [
   "lastTransitionTime",
   "lastUpdateTime",
 ] as const;
-
-/** Network configs that have several NICs: their UID and name are kept once. About 200 bytes each. */
-const ownersMax = 20_000;
-
-/** The same text once, however many holds say it. */
-function trimHold(): (object: FollowedHold) => FollowedHold {
-  const once = kept(Number.POSITIVE_INFINITY);
-  const ofOwner = kept(2 * ownersMax);
-  const notes = new Map<string, HoldNote>();
-  const noteOf = (pool: string): HoldNote => {
-    const note = notes.get(pool) ?? { pool };
-    notes.set(pool, note);
-    return note;
-  };
-  return (object) => {
-    const [read] = readHeld(object as HeldObject);
-    if (read === undefined || read.unreadable !== undefined || read.hold.owner.kind !== "nic")
-      return { metadata: picked(object.metadata, "name", "namespace", "uid", "resourceVersion") };
-    const { owner, note = {}, address, version, users } = read.hold;
-    const { pool, keeper } = note;
-    // Written out, not spread: V8 then keeps the fields in the object, which is 40 bytes less for each of the two.
-    const held: NicHold = {
-      domain: once(read.hold.domain),
-      address,
-      owner: {
-        kind: "nic",
-        uid: ofOwner(owner.uid),
-        namespace: once(owner.namespace),
-        name: ofOwner(owner.name),
-        nic: owner.nic,
-      },
-      version,
-      note: keeper === undefined && pool !== undefined ? noteOf(pool) : picked(note, "pool", "keeper", "vouched"),
-      ...(users && { users }),
-      ...(read.cooling && { cooling: read.cooling }),
-    };
-    return new FollowedNic(held, once(object.metadata.namespace ?? ""));
-  };
-}
-
-/** Gives each text as it came first; what comes beyond the limit as it is. */
-function kept(limit: number): (text: string) => string {
-  const texts = new Map<string, string>();
-  return (text) => {
-    const known = texts.get(text);
-    if (known === undefined && texts.size < limit) texts.set(text, text);
-    return known ?? text;
-  };
-}

@@ -12,8 +12,8 @@ import type { NicHold } from "../plan/nic-hold.ts";
 import { networkNameIn, otherGivers } from "../rules/definition.ts";
 import { networkRef } from "../rules/network-ref.ts";
 import type { VmnetCaches } from "./caches.ts";
+import type { NicHolds } from "./holds/nic-holds.ts";
 import type { Networks } from "./networks.ts";
-import type { NicHolds } from "./nic-holds.ts";
 import type { VmnetOptions } from "./options.ts";
 
 type Definition = DeepReadonly<NetworkAttachmentDefinition>;

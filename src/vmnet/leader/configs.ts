@@ -19,9 +19,9 @@ import type { ConfigFacts } from "../plan/nic-slot.ts";
 import { describeIssue, describeNetworkConfig } from "../rules/issue.ts";
 import { AllocationError, type Allocator } from "./allocation.ts";
 import { type Config, networksOf, type VmnetCaches } from "./caches.ts";
+import type { NicHolds } from "./holds/nic-holds.ts";
 import { Latest } from "./latest.ts";
 import type { Networks } from "./networks.ts";
-import type { NicHolds } from "./nic-holds.ts";
 import type { VmnetOptions } from "./options.ts";
 
 export interface ConfigsOptions extends Pick<VmnetOptions, "client" | "clock" | "log" | "events" | "metrics"> {
@@ -105,7 +105,7 @@ export class Configs {
     const unclaimed = nics.flatMap((nic) =>
       "fault" in nic ? [] : holds.withMac(nic.network.domain, nic.mac).filter(({ owner }) => owner.uid === ""),
     );
-    const left = new Set([...named.filter((each) => !isOwn(each)), ...unclaimed]);
+    const left = new Map([...named.filter((each) => !isOwn(each)), ...unclaimed].map((each) => [placeKey(each), each]));
     const ownCooling = named.filter((each) => isOwn(each) && each.cooling !== undefined);
     return {
       uid,
@@ -116,8 +116,8 @@ export class Configs {
       shown: shownOf(config),
       networks: new Map(networksOf(reading).map((key) => [key, networks.facts(key)])),
       own: named.filter((each) => isOwn(each) && each.cooling === undefined),
-      left: [...left, ...ownCooling],
-      macHolder: (domain, mac) => holds.withMac(domain, mac).find((each) => !isOwn(each) && !left.has(each)),
+      left: [...left.values(), ...ownCooling],
+      macHolder: (domain, mac) => holds.withMac(domain, mac).find((each) => !isOwn(each) && !left.has(placeKey(each))),
       refusals,
     };
   }
@@ -232,6 +232,9 @@ function heirsOf(vm: DeepReadonly<Machine>): Set<string> {
   };
   return new Set(nicsOfMachine(vm, undefined).map(({ network, mac = "" }) => `${domainOf(network)} ${mac}`));
 }
+
+/** A hold that is asked for again is another object. */
+const placeKey = ({ domain, address }: NicHold): string => `${domain} ${address}`;
 
 function shownOf({ status }: Config): ConfigFacts["shown"] {
   const shown: unknown = status?.networkConfigs;

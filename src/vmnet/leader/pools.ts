@@ -11,15 +11,14 @@ import { inParallel } from "../../kube/in-parallel.ts";
 import { keyOf, type ObjectKey, parseKey } from "../../kube/meta.ts";
 import { unless } from "../../kube/unless.ts";
 import { type Adoption, planAdoption } from "../plan/adoption.ts";
-import { byAddress, type NicHold } from "../plan/nic-hold.ts";
-import { type FamilyUse, type PoolUse, statusOfPool } from "../plan/pool-status.ts";
+import { type FamilyUse, type PoolUse, shownMax, statusOfPool } from "../plan/pool-status.ts";
 import { conditionOf, type SaidCondition } from "../plan/vmnet-conditions.ts";
 import type { PoolPlan } from "../rules/pool-plan.ts";
 import type { Pool, VmnetCaches } from "./caches.ts";
 import { dropFinalizer } from "./configs.ts";
+import type { NicHolds } from "./holds/nic-holds.ts";
 import { Latest } from "./latest.ts";
 import { isAdopted, isDeleting, type Networks } from "./networks.ts";
-import type { NicHolds } from "./nic-holds.ts";
 import type { VmnetOptions, VmnetPace } from "./options.ts";
 
 export interface PoolsOptions extends Pick<
@@ -67,7 +66,7 @@ export class Pools {
     for (const part of this.#options.poolParts ?? []) await part.tend?.(pool, signal);
     const current = plan === undefined || isAdopted(pool) ? pool : await this.#adopt(pool, plan, signal);
     if (plan === undefined) holds.erase(key);
-    else if (holds.draw(plan, JSON.stringify(pool.spec))) this.#options.onDrawn(plan.network.key);
+    else if (await holds.draw(plan, JSON.stringify(pool.spec))) this.#options.onDrawn(plan.network.key);
     await this.#show(current, plan, signal);
     return this.#followNetwork(current, signal);
   }
@@ -75,11 +74,12 @@ export class Pools {
   /** namespace/name of the network configs that use an address of the pool. */
   #usersOf({ plan }: { readonly plan: PoolPlan | undefined }, key: string): string[] {
     const { caches, holds } = this.#options;
-    const held = plan === undefined ? [...holds.all()] : [...holds.in(plan.domain)];
-    const living = held.filter(
-      ({ note, cooling, owner }) =>
-        cooling === undefined && note?.pool === key && caches.configs.cache.keysBy("uid", owner.uid).length > 0,
-    );
+    const living = holds
+      .in(plan?.domain)
+      .filter(
+        ({ note, cooling, owner }) =>
+          cooling === undefined && note?.pool === key && caches.configs.cache.keysBy("uid", owner.uid).length > 0,
+      );
     return [...new Set(living.map(({ owner }) => `${owner.namespace}/${owner.name}`))].toSorted();
   }
 
@@ -152,12 +152,10 @@ export class Pools {
 
   useOf(plan: PoolPlan): PoolUse {
     const { holds } = this.#options;
-    const inPool = ({ note, cooling }: NicHold) => cooling === undefined && note?.pool === plan.key;
-    const held = [...holds.in(plan.domain)].filter(inPool).toSorted(byAddress);
-    const useOf = (family: 4 | 6): FamilyUse => ({
-      holds: held.filter(({ address }) => address.family === family),
-      free: holds.picture(plan.key, family)?.counts().free ?? 0n,
-    });
+    const useOf = (family: 4 | 6): FamilyUse => {
+      const { count, lowest } = holds.use(plan.domain, plan.key, family, shownMax[family]);
+      return { used: count, shown: lowest, free: holds.picture(plan.key, family)?.counts().free ?? 0n };
+    };
     return { ipv4: useOf(4), ipv6: useOf(6) };
   }
 

@@ -19,9 +19,10 @@ import { AllocationError, Allocator } from "./allocation.ts";
 import { networksOf, type Pool, type VmnetCaches } from "./caches.ts";
 import { Claims } from "./claims.ts";
 import { Configs } from "./configs.ts";
+import type { ToldHold } from "./holds/followed-holds.ts";
+import { NicHolds } from "./holds/nic-holds.ts";
 import { Machines } from "./machines.ts";
 import { isAdopted, isDeleting, Networks } from "./networks.ts";
-import { NicHolds } from "./nic-holds.ts";
 import { defaultPace, type VmnetOptions } from "./options.ts";
 import { Pools } from "./pools.ts";
 import { Upkeep } from "./upkeep.ts";
@@ -96,7 +97,12 @@ export class VmnetTerm {
     }
     if (signal.aborted) return;
     this.#options.metrics?.figures({ pools: () => this.#poolFigures(), nics: () => this.#nicFigures() });
-    this.#follow(signal);
+    const told: ToldHold = (hold, place, version) => this.#holds.told(hold, place, version);
+    this.#follow(told, signal);
+    await holds.replay(told, signal);
+    if (signal.aborted) return;
+    // What has changed meanwhile is looked at with everything else.
+    this.#holds.onChange = (domain, before, after) => this.#holdChanged(domain, before, after);
     for (const part of poolParts) part.follow((pool) => this.#pools.enqueue(pool), signal);
     const aborted = () => {}; // before it was there
     for (const each of [...optional, definitions, ...(claims ? [claims] : [])])
@@ -119,13 +125,14 @@ export class VmnetTerm {
     for (const key of this.#options.claims?.cache.keys() ?? []) this.#claims.enqueueBehind(key);
   }
 
-  #follow(signal: AbortSignal): void {
+  #follow(told: ToldHold, signal: AbortSignal): void {
     const { pools, configs, machines, instances } = this.#caches;
     const ends = [
-      this.#caches.followHolds(this.#holds),
-      machines.handle(({ object }) => this.#machineChanged(keyOf(object))),
-      instances.handle(({ object }) => this.#machineChanged(keyOf(object))),
-      configs.handle((event) => {
+      this.#caches.holds.follow(told),
+      // Of these kinds there are very many: those that are there already are looked at by #wakeAll.
+      machines.handleNews(({ object }) => this.#machineChanged(keyOf(object))),
+      instances.handleNews(({ object }) => this.#machineChanged(keyOf(object))),
+      configs.handleNews((event) => {
         const key = keyOf(event.object);
         this.#configs.enqueue(key);
         const { vmName } = this.#caches.config(event.object);
@@ -146,7 +153,6 @@ export class VmnetTerm {
       }),
       this.#options.claims?.handle(({ object }) => this.#claims.enqueue(keyOf(object))) ?? (() => {}),
     ];
-    this.#holds.onChange = (domain, before, after) => this.#holdChanged(domain, before, after);
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
   }
 
@@ -257,7 +263,7 @@ export class VmnetTerm {
           pool: plan.key,
           cidr: pool.spec[`${family}Config`]?.cidr ?? "",
           network: plan.network.key,
-          used: use[family].holds.length,
+          used: use[family].used,
           available: Number(counts.free),
           cooling: counts.quarantined,
         };

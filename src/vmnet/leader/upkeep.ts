@@ -13,7 +13,7 @@ import { describeNicOwner, type NicHold } from "../plan/nic-hold.ts";
 import { Strays } from "../plan/strays.ts";
 import type { Allocator } from "./allocation.ts";
 import type { VmnetCaches } from "./caches.ts";
-import type { NicHolds } from "./nic-holds.ts";
+import type { NicHolds } from "./holds/nic-holds.ts";
 import type { VmnetOptions, VmnetPace } from "./options.ts";
 
 export interface UpkeepOptions extends Pick<
@@ -65,12 +65,11 @@ export class Upkeep {
   async #sweep(signal: AbortSignal): Promise<void> {
     const { holds, clock, client, systemNamespace: namespace } = this.#options;
     const nowMs = clock.wallMs();
-    const due = holds.all().filter(({ cooling }) => cooling !== undefined && cooling.untilMs <= nowMs);
+    const due = holds.cooling().filter(({ cooling }) => cooling !== undefined && cooling.untilMs <= nowMs);
     await inParallel(parallel, due.take(roundMax).toArray(), async ({ domain, address }) => {
       const name = holdName(domain, address);
       // As the watch showed it: what this process wrote itself has another version.
-      const followed = this.#options.caches.holds.cache.get(`${namespace}/${name}`) as { held?: NicHold } | undefined;
-      const held = followed?.held;
+      const held = this.#options.caches.holds.at(domain, address);
       if (signal.aborted || held?.cooling === undefined || held.cooling.untilMs > nowMs) return;
       const metadata = { namespace, name, ...preconditionsOf(held.version) };
       await removeObject(client, kinds.holds, { metadata }, signal);
@@ -78,11 +77,9 @@ export class Upkeep {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const { caches, holds, clock, log, allocator, metrics } = this.#options;
+    const { caches, clock, log, allocator, metrics } = this.#options;
     if (!caches.configs.isListed) return;
-    const isGone = ({ owner }: NicHold) =>
-      owner.uid === "" || caches.configs.cache.keysBy("uid", owner.uid).length === 0;
-    const due = this.#strays.look(holds.all(), isGone, clock.monotonicMs(), clock.wallMs());
+    const due = this.#strays.look(this.#orphans(), clock.monotonicMs(), clock.wallMs());
     if (!this.#mayFree()) return;
     for (const hold of due) {
       if (signal.aborted) return;
@@ -91,6 +88,15 @@ export class Upkeep {
       metrics?.did("release-stray");
       const about = { address: `${hold.address}`, domain: hold.domain, owner: describeNicOwner(hold.owner) };
       log.info("released an address whose network config is gone", about);
+    }
+  }
+
+  /** Holds of which no network config has the UID. Config by config: of those that are there no hold is looked at. */
+  *#orphans(): IterableIterator<NicHold> {
+    const { caches, holds } = this.#options;
+    for (const { uid, namespace, name } of holds.configs()) {
+      if (uid !== "" && caches.configs.cache.keysBy("uid", uid).length > 0) continue;
+      for (const hold of holds.ofName(`${namespace}/${name}`)) if (hold.owner.uid === uid) yield hold;
     }
   }
 
@@ -103,9 +109,7 @@ export class Upkeep {
 
   #mayFree(): boolean {
     const { holds, log, events, metrics, systemNamespace, allowMassRelease = false } = this.#options;
-    let count = 0;
-    for (const { cooling } of holds.all()) if (cooling === undefined) count += 1;
-    const why = allowMassRelease ? undefined : heldBack(this.#strays.suspected, count);
+    const why = allowMassRelease ? undefined : heldBack(this.#strays.suspected, holds.count);
     if (why !== this.#heldBack) {
       metrics?.heldBack(why !== undefined);
       if (why === undefined) log.info("addresses of VMs whose network config is gone are released again");

@@ -6,18 +6,20 @@ import { timestamp } from "../../kube/clock.ts";
 import { isEqual } from "../../kube/conditions.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import { type PoolPlan, withheldMarks } from "../rules/pool-plan.ts";
-import { byAddress, type NicHold } from "./nic-hold.ts";
+import type { NicHold } from "./nic-hold.ts";
 import { type SaidCondition, withConditions } from "./vmnet-conditions.ts";
 
 type Status = NonNullable<StoredManagedPool["status"]>;
 type Family = NonNullable<Status["ipv6"]>;
 
 /** About 40 bytes each: 800 KB of the 1.5 MB that one object may have. Of IPv6, about 60 each: 300 KB. */
-const allocatedMax = { 4: 20_000, 6: 5000 } as const;
+export const shownMax = { 4: 20_000, 6: 5000 } as const;
 
 export interface FamilyUse {
   /** Held in this pool; what cools is nobody's. */
-  readonly holds: readonly NicHold[];
+  readonly used: number;
+  /** The lowest of them, in order: at most as many as are shown. */
+  readonly shown: readonly NicHold[];
   /** What could be given now. */
   readonly free: bigint;
 }
@@ -56,21 +58,20 @@ export function statusOfPool({ pool, use, conditions, agentPodRef, nowMs }: Pool
 }
 
 function statusOfIpv4(plan: PoolPlan["ipv4"], use: FamilyUse): NonNullable<Status["ipv4"]> {
-  return { ...shownOf(plan, use, allocatedMax[4]), available: Number(use.free) };
+  return { ...shownOf(plan, use, shownMax[4]), available: Number(use.free) };
 }
 
 /** A subnet of IPv6 has more addresses than a number says exactly: then it is text. */
 function statusOfIpv6(plan: PoolPlan["ipv6"], use: FamilyUse): Family | undefined {
-  if (plan === undefined && use.holds.length === 0) return undefined;
-  return { ...shownOf(plan, use, allocatedMax[6]), available: countOf(use.free) };
+  if (plan === undefined && use.used === 0) return undefined;
+  return { ...shownOf(plan, use, shownMax[6]), available: countOf(use.free) };
 }
 
-function shownOf(plan: PoolPlan["ipv4"] | PoolPlan["ipv6"], { holds }: FamilyUse, limit: number) {
-  const shown = holds.toSorted(byAddress).slice(0, limit);
+function shownOf(plan: PoolPlan["ipv4"] | PoolPlan["ipv6"], { used, shown }: FamilyUse, limit: number) {
   const withheld = plan && withheldMarks(plan, limit - shown.length);
   const allocated: Record<string, string> = Object.fromEntries(withheld?.marks ?? []);
   // An address that was excluded after it was given is its NIC's all the same.
   for (const { address, owner } of shown) allocated[address.toString()] = owner.nic;
-  const isCut = withheld?.isCut === true || shown.length < holds.length;
-  return { allocated, ...(isCut && { allocatedTruncated: true }), used: holds.length };
+  const isCut = withheld?.isCut === true || shown.length < used;
+  return { allocated, ...(isCut && { allocatedTruncated: true }), used };
 }

@@ -5,8 +5,8 @@ import { keptUntilMs } from "./keeping.ts";
 import type { NicHold } from "./nic-hold.ts";
 
 export class Strays {
-  /** The hold as it was then -> when it was first found without its config. */
-  #seen = new Map<NicHold, number>();
+  /** `DOMAIN ADDRESS VERSION` -> when it was first found without its config. */
+  #seen = new Map<string, number>();
   /** Two looks are at least so far apart. */
   readonly #observeMs: number;
 
@@ -14,16 +14,17 @@ export class Strays {
     this.#observeMs = observeMs;
   }
 
-  /** Those that are due; `isGone`: no network config has this UID. */
-  look(holds: Iterable<NicHold>, isGone: (hold: NicHold) => boolean, nowMs: number, wallMs: number): NicHold[] {
-    const seen = new Map<NicHold, number>();
+  /** Those that are due, of holds of which no network config has the UID. */
+  look(holds: Iterable<NicHold>, nowMs: number, wallMs: number): NicHold[] {
+    const seen = new Map<string, number>();
     const due: NicHold[] = [];
     for (const hold of holds) {
-      if (hold.cooling !== undefined || !isGone(hold)) continue;
+      if (hold.cooling !== undefined) continue;
       const keptMs = keptUntilMs(hold.note);
       if (keptMs !== undefined && keptMs > wallMs) continue;
-      const firstMs = this.#seen.get(hold) ?? nowMs;
-      seen.set(hold, firstMs);
+      const key = `${hold.domain} ${hold.address} ${hold.version}`;
+      const firstMs = this.#seen.get(key) ?? nowMs;
+      seen.set(key, firstMs);
       if (nowMs - firstMs >= this.#observeMs) due.push(hold);
     }
     this.#seen = seen;
