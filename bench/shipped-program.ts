@@ -2,12 +2,12 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { bundle, entryName } from "../tools/image/bundle.ts";
+import { bundle, entryName, nodeFlags } from "../tools/image/bundle.ts";
 
 const root = join(import.meta.dirname, "..");
 
 /** The words that start it. */
-export type ShippedProgram = readonly [node: string, program: string];
+export type ShippedProgram = readonly [node: string, ...words: string[]];
 
 /** Once in each folder. */
 export async function shippedProgram(folder: string): Promise<ShippedProgram> {
@@ -16,7 +16,7 @@ export async function shippedProgram(folder: string): Promise<ShippedProgram> {
   await writeFile(join(app, "package.json"), '{ "type": "module" }\n');
   await symlink(join(root, "node_modules"), join(app, "node_modules"));
   for (const { name, content } of await bundle(root)) await writeFile(join(app, name), content);
-  return [process.execPath, join(app, entryName)];
+  return [process.execPath, ...nodeFlags, join(app, entryName)];
 }
 
 /** Without what a checkout keeps for the next start: nothing is kept where the root file system cannot be written. */

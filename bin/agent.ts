@@ -14,6 +14,7 @@ import { trustedNamespaces } from "../src/cluster/trusted-namespaces.ts";
 import { openWire } from "../src/dhcp/socket/open.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { connect } from "../src/kube/config/connect.ts";
+import { trimHeap } from "../src/kube/process/heap-trim.ts";
 import { KubeMetrics } from "../src/kube/process/metrics.ts";
 import { makeLog } from "../src/log/log.ts";
 
@@ -28,6 +29,8 @@ export async function agent(options: AgentCommandOptions): Promise<void> {
     userAgent: `holdfast-agent/${name}`,
     observe: kubeMetrics.call,
   });
+  const signal = stopSignal();
+  void trimHeap({ clock: realClock }, signal);
   try {
     await runAgent(
       {
@@ -51,7 +54,7 @@ export async function agent(options: AgentCommandOptions): Promise<void> {
         handOverMs: options.handOverMs,
         onListen: (port) => log.info("listening", { what: "health", port }),
       },
-      stopSignal(),
+      signal,
     );
   } catch (error) {
     if (error instanceof AgentError) throw new UsageError(error.message, 2, { cause: error });

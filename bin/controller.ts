@@ -11,6 +11,7 @@ import { assembleController } from "../src/controller/controller.ts";
 import { asError } from "../src/kube/abort.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { connect } from "../src/kube/config/connect.ts";
+import { trimHeap } from "../src/kube/process/heap-trim.ts";
 import { KubeMetrics } from "../src/kube/process/metrics.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { type Log, makeLog } from "../src/log/log.ts";
@@ -70,6 +71,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
   await assembled.run(stopSignal(), {
     health: { port: options.metricsPort, host: options.metricsHost },
     ...(options.leaderElect && { election: { identity: instance, onChange } }),
+    runnables: [{ name: "heap", run: (signal) => trimHeap({ clock: realClock }, signal) }],
     onListen: (what, port) => log.info("listening", { what, port }),
   });
 }

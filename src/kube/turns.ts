@@ -12,7 +12,9 @@ export class Turns {
     return this.#count === 0;
   }
 
-  next(): Promise<void> {
-    return new Promise((resolve) => setImmediate(resolve));
-  }
+  readonly next = nextTurn;
+}
+
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

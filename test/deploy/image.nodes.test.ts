@@ -109,6 +109,11 @@ test("what a command loads when it works is in it: the controller and the agent 
   }
 });
 
+test("a process of it can give back what V8 keeps of its garbage", async () => {
+  const flags = config.config.Entrypoint.slice(1, -1);
+  expect(await inside("/usr/local/bin/node", ...flags, "--print", "typeof gc")).toBe("function\n");
+});
+
 test("the kernel's calls work in it", async () => {
   const script = `import koffi from "koffi"; console.log(koffi.load(null).func("int close(int)")(-1));`;
   writeFileSync(join(root, "app", "call.mjs"), script);

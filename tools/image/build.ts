@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { imageName } from "../generate/deploy/installation.ts";
 import { version } from "../generate/deploy/version.ts";
 import { imageArchive } from "./archive.ts";
-import { bundle, entryName } from "./bundle.ts";
+import { bundle, entryName, nodeFlags } from "./bundle.ts";
 import { appLayer, appPath, nodeLayer, nodePath, shimFolder, type Shims } from "./layers.ts";
 import { librariesOf } from "./libraries.ts";
 import { productionPackages } from "./packages.ts";
@@ -38,7 +38,7 @@ export async function buildImage({ name, shims }: BuildOptions): Promise<{ name:
       { about: "Holdfast", entries: appLayer({ root, program: app, packages, shims }) },
     ],
     config: {
-      Entrypoint: [nodePath, `${appPath}/${entryName}`],
+      Entrypoint: [nodePath, ...nodeFlags, `${appPath}/${entryName}`],
       Env: ["PATH=/usr/local/bin", "NODE_ENV=production", `HOLDFAST_SHIMS=${shimFolder}`],
       WorkingDir: "/",
       Labels: { "org.opencontainers.image.title": "holdfast", "org.opencontainers.image.version": version() },

@@ -14,6 +14,8 @@ export interface BundledFile {
 
 /** What a process is started with. */
 export const entryName = "holdfast.js";
+/** For src/kube/process/heap-trim.ts. */
+export const nodeFlags = ["--expose-gc"] as const;
 /** Not bundled, since it brings a library of the system along. */
 export const nativePackages = ["koffi"] as const;
 
