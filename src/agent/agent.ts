@@ -29,7 +29,7 @@ import { AgentMetrics } from "./metrics.ts";
 import { NetworkAgent } from "./network-agent.ts";
 import type { Relays } from "./relays.ts";
 import { StateFile, type StateFileOptions } from "./state/state-file.ts";
-import type { AgentState } from "./state/state-text.ts";
+import type { StateToWrite } from "./state/state-text.ts";
 import { checkTargets, type Target } from "./target.ts";
 
 export interface AgentOptions {
@@ -253,7 +253,8 @@ class Agent {
       agent.changed();
     });
     const listed = () => {
-      agent.served.retainHolds((hold) => holds.cache.get(`${systemNamespace}/${hold}`) !== undefined);
+      const there = new Set(holds.cache.keys());
+      agent.served.retainHolds((hold) => there.has(`${systemNamespace}/${hold}`));
       agent.listed();
     };
     holds.synced(signal).then(listed, () => {}); // aborted before it was synced
@@ -318,15 +319,15 @@ class Agent {
   }
 
   /** Undefined: not all of it has been listed, and the file has what was before. */
-  #state(): AgentState | undefined {
+  #state(): StateToWrite | undefined {
     const isWhole =
       this.#pools.every(({ hasSynced }) => hasSynced) &&
       [...this.#networks.values()].every(({ holds }) => holds.hasSynced);
     if (!isWhole) return undefined;
-    const networks = Array.from(this.#all(), ({ served }) => ({
+    const networks = Array.from(this.#networks.values(), ({ agent: { served }, holds }) => ({
       network: served.name,
       pools: [...served.poolObjects],
-      holds: [...served.holdObjects],
+      holds: holds.cache.list().filter(({ metadata }) => served.hasHold(metadata.name ?? "")),
     }));
     return { savedMs: this.#options.clock.wallMs(), networks };
   }

@@ -1,5 +1,5 @@
 // What an agent follows at the API server: managed pools, and the Holds of one network. Trimmed to what is read.
-import { heldSelector } from "../api/holds/hold-marks.ts";
+import { heldSelector, poolAnnotation } from "../api/holds/hold-marks.ts";
 import { hashLabel } from "../api/holds/owner-record.ts";
 import { vmNetworkLabelName } from "../api/vmnet/marks.ts";
 import { holds, managedPools, type StoredHold, type StoredManagedPool } from "../cluster/resources.ts";
@@ -33,5 +33,8 @@ export function followPool(options: FollowOptions, key: ObjectKey): Informer<Sto
 export function followHolds(options: FollowOptions, domain: Domain, systemNamespace: string): Informer<StoredHold> {
   const labelSelector = `${vmNetworkLabelName}=${hashLabel(domain)},${heldSelector}`;
   const scope = { namespace: systemNamespace, labelSelector };
-  return new Informer({ ...options, resource: holds, transform: trimHold, scope });
+  return new Informer({ ...options, resource: holds, transform: trimHold, scope, packed: { repeats } });
 }
+
+/** Of Holds, on any level: their texts are the same in very many of them. */
+const repeats = ["namespace", "domain", "kind", "creationTimestamp", poolAnnotation] as const;

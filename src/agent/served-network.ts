@@ -56,8 +56,8 @@ export class ServedNetwork {
   readonly #pools = new Map<ObjectKey, PoolDefinition>();
   readonly #poolsV6 = new Map<ObjectKey, PoolDefinitionV6>();
   readonly #dirtyPools = new Set<ObjectKey>();
-  /** Key: the Hold's name. */
-  readonly #holdObjects = new Map<string, DeepReadonly<StoredHold>>();
+  /** Names of Holds that are records here. */
+  readonly #holds = new Set<string>();
 
   constructor(options: ServedNetworkOptions) {
     this.#options = options;
@@ -70,8 +70,9 @@ export class ServedNetwork {
     return this.#poolObjects.values();
   }
 
-  get holdObjects(): IterableIterator<DeepReadonly<StoredHold>> {
-    return this.#holdObjects.values();
+  /** The Hold of this name is one of its records. */
+  hasHold(name: string): boolean {
+    return this.#holds.has(name);
   }
 
   get pools(): IterableIterator<PoolDefinition> {
@@ -149,7 +150,7 @@ export class ServedNetwork {
     findings.tell(`Hold ${name}`, typeof compiled === "string" ? [compiled] : []);
     const isServed = compiled !== undefined && typeof compiled !== "string";
     if (!isServed || onlyPools?.has(compiled.definition.pool) === false) return this.#forgetHold(name);
-    this.#holdObjects.set(name, object);
+    this.#holds.add(name);
     const { mac, owner, createdMs, quarantine } = compiled;
     const rest = { mac, hold: { name, uid, owner }, createdMs, quarantine };
     if (compiled.family === 4) {
@@ -172,7 +173,7 @@ export class ServedNetwork {
   }
 
   retainHolds(isThere: (name: string) => boolean): void {
-    for (const name of Array.from(this.#holdObjects.keys())) if (!isThere(name)) this.deleteHold(name);
+    for (const name of Array.from(this.#holds)) if (!isThere(name)) this.deleteHold(name);
   }
 
   /** What changed since the last call. */
@@ -187,7 +188,7 @@ export class ServedNetwork {
 
   /** Its name has the address: it is of one family, whichever. */
   #forgetHold(name: string): void {
-    this.#holdObjects.delete(name);
+    this.#holds.delete(name);
     this.v4.setHold(name, undefined);
     this.v6.setHold(name, undefined);
   }

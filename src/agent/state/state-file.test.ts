@@ -13,10 +13,10 @@ class MemoryDisk implements StateDisk {
     return this.bytes;
   }
 
-  async replace(_path: string, bytes: Buffer) {
+  async replace(_path: string, pieces: readonly Buffer[]) {
     if (this.isFull) throw new Error("no space left");
     this.writes++;
-    this.bytes = bytes;
+    this.bytes = Buffer.concat(pieces);
   }
 }
 

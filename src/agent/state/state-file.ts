@@ -7,14 +7,14 @@ import { dirname, join } from "node:path";
 
 import { asError } from "../../kube/abort.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
-import { type AgentState, decodeState, encodeState } from "./state-text.ts";
+import { type AgentState, decodeState, encodeState, type StateToWrite } from "./state-text.ts";
 
 /** The disk as a state file needs it. */
 export interface StateDisk {
   /** Undefined: there is no such file. */
   read(path: string): Promise<Buffer | undefined>;
   /** Replaces the file in one step, and survives a power cut when it resolves. */
-  replace(path: string, bytes: Buffer): Promise<void>;
+  replace(path: string, pieces: readonly Buffer[]): Promise<void>;
 }
 
 export interface StateFileOptions {
@@ -58,7 +58,7 @@ export class StateFile {
   }
 
   /** Writes after each change until the signal aborts, and then once more if something is left. */
-  async run(state: () => AgentState | undefined, signal: AbortSignal): Promise<void> {
+  async run(state: () => StateToWrite | undefined, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     signal.addEventListener("abort", () => this.#wake(), { once: true });
     while (!signal.aborted) {
@@ -75,7 +75,7 @@ export class StateFile {
     if (this.#isChanged) await this.#write(state());
   }
 
-  async #write(state: AgentState | undefined): Promise<void> {
+  async #write(state: StateToWrite | undefined): Promise<void> {
     if (state === undefined) return;
     try {
       await this.#options.disk.replace(this.#path, encodeState(state));
@@ -95,12 +95,12 @@ const realStateDisk: StateDisk = {
       throw error;
     }
   },
-  async replace(path, bytes) {
+  async replace(path, pieces) {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     const next = `${path}.next`;
     try {
       await using file = await open(next, "w", 0o600);
-      await file.writeFile(bytes);
+      await file.writeFile(pieces);
       await file.datasync();
     } catch (error) {
       await rm(next, { force: true });

@@ -8,27 +8,70 @@ import type { StoredHold, StoredManagedPool } from "../../cluster/resources.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import { AgentError } from "../error.ts";
 
-interface NetworkState {
+type Holds = Iterable<DeepReadonly<StoredHold>>;
+
+interface NetworkState<H extends Holds> {
   /** namespace/name of the NetworkAttachmentDefinition. */
   readonly network: string;
   readonly pools: readonly DeepReadonly<StoredManagedPool>[];
-  readonly holds: readonly DeepReadonly<StoredHold>[];
+  readonly holds: H;
 }
 
-export interface AgentState {
+/** `H`: to be written, they are gone through at once, and once. */
+export interface AgentState<H extends Holds = readonly DeepReadonly<StoredHold>[]> {
   readonly savedMs: number;
-  readonly networks: readonly NetworkState[];
+  readonly networks: readonly NetworkState<H>[];
 }
+
+export type StateToWrite = AgentState<Holds>;
 
 const version = 1;
 const newline = 0x0a;
+/** Some hundred records. */
+const pieceChars = 65_536;
 /** The first line has some 150 bytes. */
 const firstLineMax = 1024;
 
-export function encodeState(state: AgentState): Buffer {
-  const body = Buffer.from(JSON.stringify(state));
-  const first = { format: "holdfast-agent-state", version, bytes: body.length, sha256: checksum(body) };
-  return Buffer.concat([Buffer.from(`${JSON.stringify(first)}\n`), body]);
+/** In pieces: one text, and its bytes, took 20 MiB with 10,000 bindings, for as long as the process lived. */
+export function encodeState(state: StateToWrite): readonly Buffer[] {
+  const pieces = [...piecesOf(state)];
+  const hash = createHash("sha256");
+  for (const piece of pieces) hash.update(piece);
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  const first = { format: "holdfast-agent-state", version, bytes, sha256: hash.digest("hex") };
+  return [Buffer.from(`${JSON.stringify(first)}\n`), ...pieces];
+}
+
+function* piecesOf(state: StateToWrite): Generator<Buffer> {
+  let text = "";
+  for (const part of partsOf(state)) {
+    text += part;
+    if (text.length < pieceChars) continue;
+    yield Buffer.from(text);
+    text = "";
+  }
+  yield Buffer.from(text);
+}
+
+/** JSON.stringify of it, record by record. */
+function* partsOf({ savedMs, networks }: StateToWrite): Generator<string> {
+  yield `{"savedMs":${JSON.stringify(savedMs)},"networks":[`;
+  for (const [index, { network, pools, holds }] of networks.entries()) {
+    yield `${index === 0 ? "" : ","}{"network":${JSON.stringify(network)},"pools":[`;
+    yield* listOf(pools);
+    yield `],"holds":[`;
+    yield* listOf(holds);
+    yield "]}";
+  }
+  yield "]}";
+}
+
+function* listOf(records: Iterable<object>): Generator<string> {
+  let comma = "";
+  for (const record of records) {
+    yield comma + JSON.stringify(record);
+    comma = ",";
+  }
 }
 
 /** Throws AgentError "bad-state" where the bytes are not what was written. */
@@ -63,8 +106,8 @@ function isState(value: unknown): value is AgentState {
   return typeof savedMs === "number" && Array.isArray(networks) && networks.every(isNetwork);
 }
 
-function isNetwork(value: unknown): value is NetworkState {
-  const { network, pools, holds } = (value ?? {}) as Partial<NetworkState>;
+function isNetwork(value: unknown): boolean {
+  const { network, pools, holds } = (value ?? {}) as Partial<AgentState["networks"][number]>;
   return typeof network === "string" && [pools, holds].every((list) => Array.isArray(list) && list.every(isObject));
 }
 

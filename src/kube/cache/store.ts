@@ -50,7 +50,7 @@ export class Store<T extends KubeObject> {
     return this.#objects.keys();
   }
 
-  *list(): IterableIterator<DeepReadonly<T>> {
+  *list(): Generator<DeepReadonly<T>> {
     for (const [key, kept] of this.#objects) yield this.#shelf.look(key, kept);
   }
 

@@ -137,6 +137,9 @@ function container({ namespace, name }: PoolName, { image, systemNamespace }: Ag
       { name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       // Few arenas and a small room for new objects: 244 MiB with 10,000 bindings became 168, with a bounded heap too.
       { name: "MALLOC_ARENA_MAX", value: "2" },
+      // Glibc raises both limits by itself, and then keeps what lists were read into: as the controller's.
+      { name: "MALLOC_MMAP_THRESHOLD_", value: "65536" },
+      { name: "MALLOC_TRIM_THRESHOLD_", value: "131072" },
       { name: "NODE_OPTIONS", value: "--max-semi-space-size=1" },
     ],
     ports: [{ name: "metrics", containerPort: agentMetricsPort }],

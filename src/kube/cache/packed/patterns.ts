@@ -21,10 +21,10 @@ export function readPattern(from: Reader, tag: number): string {
   const next = () => from.packed.charCodeAt(from.at++);
   if (tag === tags.ipv4) return `${next()}.${next()}.${next()}.${next()}`;
   const hex = () => hexOf(next());
-  if (tag === tags.mac) return `${hex()}:${hex()}:${hex()}:${hex()}:${hex()}:${hex()}`;
+  // Joined: V8 keeps what is added up as its parts, and a UID took 0.8 KB for as long as somebody had it.
+  if (tag === tags.mac) return Array.from({ length: 6 }, hex).join(":");
   if (tag !== tags.uid) throw new RangeError(`A packed object has no value with the tag ${tag}.`);
-  const four = () => hex() + hex();
-  return `${four()}${four()}-${four()}-${four()}-${four()}-${four()}${four()}${four()}`;
+  return [4, 2, 2, 2, 6].map((length) => Array.from({ length }, hex).join("")).join("-");
 }
 
 function bytesOf(hex: string): number[] {
