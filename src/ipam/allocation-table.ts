@@ -16,12 +16,12 @@ export interface Allocation {
   readonly owner: Owner;
 }
 
+/** Of IPv4 the number, with the highest bit as its sign: V8 keeps such a number in an array itself. */
+export type PackedAddress = number | V6Address;
+
 export class AllocationTable {
-  /**
-   * Slot -> address and owner; undefined: an unused slot. Two arrays, not pairs: a million fewer objects. An IPv4
-   * address is its number with the highest bit as the sign, which V8 keeps in the array itself.
-   */
-  readonly #addresses: (number | V6Address | undefined)[] = [];
+  /** Slot -> address and owner; undefined: an unused slot. Two arrays, not pairs: a million fewer objects. */
+  readonly #addresses: (PackedAddress | undefined)[] = [];
   readonly #owners: (Owner | number | undefined)[] = [];
   readonly #unused: number[] = [];
   readonly #byAddress = new SlotIndex();
@@ -73,7 +73,7 @@ export class AllocationTable {
       return undefined;
     }
     const slot = this.#unused.pop() ?? this.#addresses.length;
-    this.#addresses[slot] = address.family === 4 ? address.value | 0 : address;
+    this.#addresses[slot] = packAddress(address);
     this.#owners[slot] = kept;
     this.#byAddress.add(addressHash, slot);
     this.#byOwner.add(ownerHash, slot);
@@ -94,7 +94,7 @@ export class AllocationTable {
 
   #addressIn(slot: number): Address | undefined {
     const address = this.#addresses[slot];
-    return typeof address === "number" ? new V4Address(address >>> 0) : address;
+    return address === undefined ? undefined : unpackAddress(address);
   }
 
   #ownerIn(slot: number): Owner | undefined {
@@ -108,12 +108,25 @@ export class AllocationTable {
   }
 
   #slotAt(address: Address, hash: number): number {
-    return this.#byAddress.find(hash, (slot) => equal(this.#addressIn(slot)!, address));
+    const packed = packAddress(address);
+    return this.#byAddress.find(hash, (slot) => isSameAddress(this.#addresses[slot]!, packed));
   }
 
   #slotOf(owner: Owner, hash: number): number {
     return this.#byOwner.find(hash, (slot) => sameOwner(this.#ownerIn(slot)!, owner));
   }
+}
+
+export function packAddress(address: Address): PackedAddress {
+  return address.family === 4 ? address.value | 0 : address;
+}
+
+export function unpackAddress(packed: PackedAddress): Address {
+  return typeof packed === "number" ? new V4Address(packed >>> 0) : packed;
+}
+
+export function isSameAddress(one: PackedAddress, other: PackedAddress): boolean {
+  return one === other || (typeof one !== "number" && typeof other !== "number" && equal(one, other));
 }
 
 export function hashAddress(address: Address): number {

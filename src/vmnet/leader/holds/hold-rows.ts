@@ -1,11 +1,17 @@
 // Holds of NICs as rows of numbers: 100,000 of them are 14 MiB with their index, as objects 42 without. Promised: what
 // comes out of a row is what was put into it, but for what nobody here reads of its note; one row for each address of a
 // domain.
-import { hashAddress } from "../../../ipam/allocation-table.ts";
+import {
+  hashAddress,
+  isSameAddress,
+  packAddress,
+  type PackedAddress,
+  unpackAddress,
+} from "../../../ipam/allocation-table.ts";
 import type { Domain, HoldNote } from "../../../ipam/ledger.ts";
 import { hashText, SlotIndex } from "../../../ipam/slot-index.ts";
 import { picked } from "../../../kube/meta.ts";
-import { type Address, equal, V4Address, type V6Address } from "../../../net/address.ts";
+import type { Address } from "../../../net/address.ts";
 import type { NicHold } from "../../plan/nic-hold.ts";
 import { NicOwners } from "./nic-owners.ts";
 import { Versions } from "./versions.ts";
@@ -18,8 +24,8 @@ interface Place {
 
 export class HoldRows {
   readonly owners = new NicOwners();
-  /** Row -> address: of IPv4 the number, with its highest bit as the sign, which V8 keeps in the array itself. */
-  readonly #addresses: (number | V6Address | undefined)[] = [];
+  /** Row -> address; undefined: an unused row. */
+  readonly #addresses: (PackedAddress | undefined)[] = [];
   readonly #places: number[] = [];
   readonly #owners: number[] = [];
   readonly #versions = new Versions();
@@ -43,9 +49,10 @@ export class HoldRows {
 
   /** -1: there is none. */
   find(domain: Domain, address: Address): number {
+    const packed = packAddress(address);
     return this.#byAddress.find(
       hashOf(domain, address),
-      (row) => this.domainOf(row) === domain && equal(this.addressOf(row), address),
+      (row) => isSameAddress(this.#addresses[row]!, packed) && this.domainOf(row) === domain,
     );
   }
 
@@ -56,7 +63,7 @@ export class HoldRows {
     const owner = this.owners.keep(hold.owner)!;
     if (known >= 0) this.owners.drop(this.#owners[row]!);
     else {
-      this.#addresses[row] = packed(hold.address);
+      this.#addresses[row] = packAddress(hold.address);
       this.#byAddress.add(hashOf(hold.domain, hold.address), row);
     }
     this.#owners[row] = owner;
@@ -90,8 +97,7 @@ export class HoldRows {
   }
 
   addressOf(row: number): Address {
-    const address = this.#addresses[row]!;
-    return typeof address === "number" ? new V4Address(address >>> 0) : address;
+    return unpackAddress(this.#addresses[row]!);
   }
 
   domainOf(row: number): Domain {
@@ -137,10 +143,6 @@ export class HoldRows {
 /** Of a note, what is read here. */
 function readOf(note: HoldNote = {}): HoldNote {
   return picked(note, "pool", "keeper", "vouched");
-}
-
-function packed(address: Address): number | V6Address {
-  return address.family === 4 ? address.value | 0 : address;
 }
 
 /** Many networks have the same addresses. */
