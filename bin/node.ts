@@ -14,7 +14,14 @@ import { nodeMetrics } from "../src/node/metrics.ts";
 import { realMachine } from "../src/node/real-machine.ts";
 
 export async function node(options: NodeOptions): Promise<void> {
-  const { logLevel, logFormat, nodeName } = options;
+  const {
+    logLevel,
+    logFormat,
+    nodeName,
+    ovnNorthbound: endpoints,
+    ovsDatabase: switchEndpoints,
+    ovnMtu: mtu,
+  } = options;
   const write = (line: string) => void process.stderr.write(`${line}\n`);
   const log = makeLog({ write, level: logLevel, format: logFormat, now: Date.now }).with({ node: nodeName });
   const registry = new Registry();
@@ -36,6 +43,7 @@ export async function node(options: NodeOptions): Promise<void> {
         metrics,
         kubeMetrics,
         ...realMachine,
+        ...(endpoints !== undefined && { ovnPlace: { northbound: { endpoints }, switchEndpoints, mtu } }),
         folders: options.configurationFolders,
         log,
         onListen: () => log.info("listening", { socket: options.socket }),

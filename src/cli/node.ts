@@ -13,6 +13,9 @@ export interface NodeOptions extends DaemonOptions {
   readonly globalNamespaces: readonly string[];
   readonly trustedNamespaces: readonly string[];
   readonly configurationFolders: readonly string[];
+  readonly ovnNorthbound?: string;
+  readonly ovsDatabase: string;
+  readonly ovnMtu: number;
   readonly cooldownMs: number;
   readonly sliceAuthorityMs: number;
   /** How long shared ranges hand out nothing after a restore of the API server; undefined: by the number of nodes. */
@@ -50,6 +53,21 @@ export function nodeCommand(output: Output, node: RunNode): Command {
       "--configuration-folders <folders>",
       "below which a network's configuration_path may name a file, with commas",
       flatFileFolders,
+    )
+    .option(
+      "--ovn-northbound <endpoints>",
+      "attach pods to networks of OVN: its northbound database, that of this node's zone (`unix:/…`, `tcp:…`, with commas); without it networks of OVN are refused",
+    )
+    .option(
+      "--ovs-database <endpoint>",
+      "with --ovn-northbound: Open vSwitch of this node",
+      "unix:/run/openvswitch/db.sock",
+    )
+    .number(
+      "--ovn-mtu",
+      "with --ovn-northbound: of interfaces whose definition names none; that of the nodes' network less 58 (geneve), 100 to be safe",
+      65_535,
+      1400,
     )
     .daemon(9465)
     .duration("--cooldown-seconds", "how long an address that was freed rests before another gets it", 30, 31_536_000)

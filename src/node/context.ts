@@ -11,6 +11,7 @@ import type { EventRecorder } from "../kube/events/events.ts";
 import type { KubeMetrics } from "../kube/process/metrics.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";
+import type { ClientOptions } from "../ovsdb/session/options.ts";
 import type { Quota } from "./add/quota.ts";
 import type { TakeParts } from "./add/take.ts";
 import type { FenceFacts } from "./claims/fence/fence-facts.ts";
@@ -25,6 +26,7 @@ import type { Sandboxes, SandboxesOptions } from "./holds/sandboxes.ts";
 import type { History } from "./holds/server-history.ts";
 import type { ProbeAnswer, ProbeRequest } from "./kernel/probe.ts";
 import type { NodeMetrics } from "./metrics.ts";
+import type { OvnNetworks } from "./ovn/ovn-networks.ts";
 import type { Readiness } from "./readiness.ts";
 import type { Intents } from "./release/intents.ts";
 import type { Releases } from "./release/release.ts";
@@ -67,10 +69,21 @@ export interface DaemonOptions {
   readonly probe: Probe;
   /** The kernel's part of keeping old guests off the network (claims/fence/fence.ts). Absent: nobody is fenced. */
   readonly fencing?: Pick<FenceOptions, "shut"> & Pick<SandboxesOptions, "identify">;
+  /** Where OVN is; absent: no pods are attached to its networks. */
+  readonly ovnPlace?: OvnPlace;
   readonly peerUid: (socket: Socket) => number;
   readonly ownUid: number;
   readonly log: Log;
   readonly onListen?: () => void;
+}
+
+export interface OvnPlace {
+  /** As Open vSwitch writes them, as all endpoints of databases. */
+  readonly northbound: Pick<ClientOptions, "endpoints" | "tls">;
+  /** Open vSwitch of this node. */
+  readonly switchEndpoints: string;
+  /** Of interfaces, where the definition names none. */
+  readonly mtu: number;
 }
 
 /** Of a runtime, about one attachment. */
@@ -111,6 +124,8 @@ export interface DaemonContext extends Pick<DaemonOptions, "clock" | "cooldownMs
     readonly obstacle: () => string;
   };
   readonly quota: Quota;
+  /** Absent: this node attaches no pods to networks of OVN. */
+  readonly ovn?: Pick<OvnNetworks, "ask" | "attach" | "attacher" | "obstacles" | "stale">;
   readonly tell: Tell;
   readonly wake: () => void;
 }

@@ -35,6 +35,7 @@ import { type ObjectName, rememberMoved, Sandboxes } from "./holds/sandboxes.ts"
 import { History, probedKind } from "./holds/server-history.ts";
 import { namespaceId } from "./kernel/namespace.ts";
 import { Maintenance } from "./maintenance.ts";
+import { openOvn } from "./ovn/open.ts";
 import { Ledgers } from "./pools/ledgers.ts";
 import { PoolResolver } from "./pools/pool-resolver.ts";
 import { SlicedPools } from "./pools/sliced-pools.ts";
@@ -223,15 +224,26 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   };
   const source = { ...common, ledgers, agent, pools: slicedPools, obstacle, isStarting: () => !agent.isKnown() };
   const legacy = { ...common, ledgers, poolResolver, poolNamespace: () => state.poolNamespace };
+  const findPod = podFinder(client, podInformer.cache);
+  const ovn = await openOvn(options.ovnPlace, {
+    ...common,
+    findPod,
+    pods: podInformer,
+    identify: fencing?.identify ?? namespaceId,
+    onFreed: (hold) => slicedPools.released(hold, options.cooldownMs),
+    release: (request) => del(parts, request, true),
+  });
+  if (ovn !== undefined) open.use(ovn);
   const parts: DaemonContext = {
     ...common,
+    ...(ovn && { ovn: ovn.networks }),
     nodeName: node,
     trusted: trustedNamespaces(options.systemNamespace, options.trustedNamespaces),
     get poolNamespace() {
       return state.poolNamespace;
     },
     loadConfig: configLoader(flatFiles({ ...options, now: () => clock.monotonicMs() }), log),
-    findPod: podFinder(client, podInformer.cache),
+    findPod,
     sliced,
     spool,
     gone: new Recent(maxGone),
@@ -292,6 +304,8 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       // Until the last request is answered: it may have a status to write.
       { name: "claim statuses", run: () => claims.statuses.run(served.signal) },
       { name: "slices", run: (stop) => agent.run(stop) },
+      // The same: what a DEL takes away is in both databases.
+      ...(ovn === undefined ? [] : [{ name: "ovn", run: () => ovn.run(served.signal) }]),
     ],
   }).run(signal);
   await history.keep();

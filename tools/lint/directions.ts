@@ -50,8 +50,8 @@ export const folders: Readonly<Record<string, Folder>> = {
     imports: [...features, "cni", "cluster", "ledger", "log"],
   },
   node: {
-    about: "the node daemon: socket, requests, pending releases, probes, journal",
-    imports: [...features, "cni", "cluster", "ledger", "log", "ovn", "frame", "linux"],
+    about: "the node daemon: socket, requests, pending releases, probes, journal; pods attached to OVN",
+    imports: [...features, "cni", "cluster", "ledger", "log", "ovn", "ovsdb", "frame", "linux"],
   },
   slices: {
     about:

@@ -7,7 +7,7 @@ import { isObject, type JsonObject, kindOf, textOf } from "../json.ts";
 import { type Fault, isAttached, keyOf, sourcesIn } from "./overlay.ts";
 
 /** `default`: the cluster's own network, which OVN-Kubernetes has where no topology is written. */
-export type Topology = "default" | "layer2" | "layer3" | "localnet";
+type Topology = "default" | "layer2" | "layer3" | "localnet";
 
 export interface OvnNetwork {
   readonly topology: Topology;

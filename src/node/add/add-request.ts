@@ -9,6 +9,7 @@ import { type StaticRequest, staticRequests } from "../../cni/static-request.ts"
 import type { PodOwner } from "../../ipam/owner.ts";
 import { type ClaimUse, statusAddresses } from "../claims/resolve/claim-binding.ts";
 import type { DaemonContext } from "../context.ts";
+import type { OvnAsk } from "../ovn/ovn-networks.ts";
 import type { LoadedConfig } from "../request/configurations.ts";
 import type { PodFacts } from "../request/pods.ts";
 import type { SlicedMap } from "./range-source.ts";
@@ -22,7 +23,7 @@ export interface Asking {
   readonly shares: readonly Share[];
   readonly statics: readonly StaticRequest[];
   readonly owner: PodOwner;
-  /** The object that keeps the holds after the pod: `statefulset/web`. */
+  /** The object that keeps the holds after the pod: `statefulset/web`, `virtualmachineinstance/vm1`. */
   readonly keeper?: string;
   /** The claim that holds the addresses in place of the pod. */
   readonly claim?: ClaimUse;
@@ -41,13 +42,15 @@ export interface AskingInput extends Pick<
   readonly pod: PodFacts | undefined;
   readonly sliced: SlicedMap;
   readonly claim?: ClaimUse | undefined;
+  /** Our own plugin attaches the pod. */
+  readonly attaching?: Pick<OvnAsk, "keeper" | "subnets"> | undefined;
   /** CHECK: the pod has its addresses, and the ledger says which. */
   readonly isGiven?: boolean;
 }
 
 /** Throws CniError: 4 without an owner, 7 for a wrong configuration, 101 for a network of another tenant. */
 export function askingOf(input: AskingInput): Asking {
-  const { invocation, loaded, pod, claim } = input;
+  const { invocation, loaded, pod, claim, attaching } = input;
   const { config, network } = loaded;
   const selection = pod === undefined ? undefined : selectionOf(pod, invocation.interfaceName);
   if (pod !== undefined && selection !== undefined) assertSelectable(pod, selection, input.isolation);
@@ -61,6 +64,7 @@ export function askingOf(input: AskingInput): Asking {
   });
   const keeper = claim === undefined ? keeperOf(config, pod) : undefined;
   const owner = ownerFor(input, keeper);
+  const kept = keeper ?? attaching?.keeper;
   const namespace = poolNamespaceOf(input, selection);
   const shares = planOf({
     config,
@@ -73,12 +77,13 @@ export function askingOf(input: AskingInput): Asking {
     sliced: input.sliced,
     isSticky: keeper !== undefined || claim !== undefined,
     ...(claim !== undefined && { recorded: statusAddresses(claim.claim) }),
+    ...(attaching?.subnets !== undefined && { nodeSubnets: attaching.subnets }),
   });
   return {
     shares,
     statics: statics.requests,
     owner,
-    ...(keeper !== undefined && { keeper }),
+    ...(kept !== undefined && { keeper: kept }),
     ...(claim !== undefined && { claim }),
     // A pod that has been on the network before may have an address of whereabouts; new pods have no status yet.
     lookFirst: claim === undefined && (keeper !== undefined || pod?.annotations[statusAnnotation] !== undefined),

@@ -7,13 +7,15 @@ import { answerOf } from "../../cni/answer.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
 import type { JsonObject } from "../../cni/json.ts";
-import { formatResult } from "../../cni/result.ts";
+import { type CniResult, formatResult } from "../../cni/result.ts";
 import { ownerKey } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
 import { addByClaim, tellClaim } from "../claims/hold/add.ts";
 import { claimOf } from "../claims/resolve/resolve-claim.ts";
 import type { CniRequest, DaemonContext } from "../context.ts";
 import { sandboxHold } from "../holds/sandboxes.ts";
+import { StillAttached } from "../ovn/attacher.ts";
+import { askOvn, type OvnAsk } from "../ovn/ovn-networks.ts";
 import { strictWords } from "../pools/pool-resolver.ts";
 import { rollBack } from "../release/rollback.ts";
 import { attachmentKey } from "../request/attachment.ts";
@@ -34,6 +36,10 @@ export interface Addition {
   readonly look: SlicedLook;
   /** Id of the sandbox's namespace; a stat beside the commit instead of after it. */
   readonly netnsId: Promise<string>;
+  /** Our own plugin attaches the pod too. */
+  readonly attaching: OvnAsk | undefined;
+  /** The request's configuration, as it came. */
+  readonly text: string;
   readonly signal: AbortSignal;
 }
 
@@ -47,9 +53,14 @@ export async function add(parts: DaemonContext, { invocation, text, signal }: Cn
       await parts.sliced.told(own);
     }
     const known = await podOf(parts, invocation, loaded, own);
+    const attaching = await askOvn(parts, invocation, loaded, known, own);
+    if (attaching?.given !== undefined) {
+      const order = { invocation, loaded, text, result: attaching.given, signal: own };
+      return formatResult(await parts.ovn!.attach(attaching, order), loaded.config.cniVersion);
+    }
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal: own, mayWait: true });
     using look = parts.sliced.look();
-    const asking = understood({ ...parts, invocation, loaded, pod, sliced: look, claim }, parts);
+    const asking = understood({ ...parts, invocation, loaded, pod, sliced: look, claim, attaching }, parts);
     if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.readiness.assertReady(own);
     if (asking.warnings.length > 0) {
       const words = asking.warnings.join(" ");
@@ -59,7 +70,7 @@ export async function add(parts: DaemonContext, { invocation, text, signal }: Cn
     }
     const netnsId = parts.sandboxes.identify(invocation.netns);
     try {
-      return await run({ parts, invocation, loaded, asking, pod, look, netnsId, signal: own });
+      return await run({ parts, invocation, loaded, asking, pod, look, netnsId, attaching, text, signal: own });
     } catch (error) {
       if (error instanceof CniError && error.code === errorCodes.refused)
         tellRefused(parts, { pod, invocation }, error);
@@ -111,7 +122,7 @@ async function run(addition: Addition): Promise<JsonObject> {
       parts.history.assertSettled();
       // The sandbox itself holds nothing: its DEL has nothing to do.
       parts.gone.set(attachmentKey(invocation), true);
-      return formatResult(result, loaded.config.cniVersion);
+      return formatResult(await attached(addition, result), loaded.config.cniVersion);
     }
     // A quota counts objects of the API; addresses of slices have none.
     const isCounted = asking.shares.some(({ slice }) => slice === undefined);
@@ -131,11 +142,18 @@ async function run(addition: Addition): Promise<JsonObject> {
       tellIgnored(parts, addition.pod, invocation.interfaceName, `${strictWords}.`);
     const allocated = new Map<number, Address>();
     for (const { share, hold } of taken) if (share.range !== undefined) allocated.set(share.range, hold.address);
-    return formatResult(answerOf(loaded.config, allocated, asking.statics), loaded.config.cniVersion);
+    const result = await attached(addition, answerOf(loaded.config, allocated, asking.statics));
+    return formatResult(result, loaded.config.cniVersion);
   } catch (error) {
-    await rollBack(addition, { taken, failures, withdrawn });
+    // A port may have the addresses still: they are given back when it has gone.
+    if (!(error instanceof StillAttached)) await rollBack(addition, { taken, failures, withdrawn });
     throw failureOf(error);
   }
+}
+
+/** An IPAM plugin is done when the addresses are held; our own main plugin makes the interface that has them. */
+async function attached({ parts, attaching, ...order }: Addition, result: CniResult): Promise<CniResult> {
+  return attaching === undefined ? result : await parts.ovn!.attach(attaching, { ...order, result });
 }
 
 /** Shares whose owner holds nothing yet, by this node's knowledge; an owner that looks first may hold elsewhere. */

@@ -13,6 +13,7 @@ import type { Want } from "../../ipam/request.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
 import { orNone } from "../../net/or-none.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";
+import { notOfNode } from "../ovn/node-subnets.ts";
 import type { SliceUse } from "../slices/agent.ts";
 import { nothingSliced, slicedAs, slicedIn, type SlicedMap, type Source, sourceOf } from "./range-source.ts";
 
@@ -62,6 +63,8 @@ export interface PlanInput {
   /** The address stays with a name or a claim, on any node. */
   readonly isSticky?: boolean;
   readonly recorded?: readonly Address[];
+  /** Of this node, where slices are subnets of nodes. */
+  readonly nodeSubnets?: readonly Prefix[];
 }
 
 export function planOf(input: PlanInput): Share[] {
@@ -76,7 +79,10 @@ export function planOf(input: PlanInput): Share[] {
     const asked = statics.find((request) => request.range === index);
     const about = { ...input, network: config.networkName, isSticky: input.isSticky ?? false };
     const source = sourceOf({ ...about, range, asked: asked?.cidr.address });
-    const definition = { ...poolDefinitionOf(config, range), cooldownMs: input.cooldownMs };
+    const definition = ofNode(input, range, {
+      ...poolDefinitionOf(config, range),
+      cooldownMs: input.cooldownMs,
+    });
     const own = preferred !== undefined && contains(range.prefix, preferred) ? preferred : undefined;
     const hint = recorded[index];
     return {
@@ -95,6 +101,15 @@ export function planOf(input: PlanInput): Share[] {
     };
   });
   return [...ranged, ...looseShares(input)];
+}
+
+/**
+ * A further slice of such a range is on no switch: only the subnet that the node's switch has is given from. A node
+ * without a subnet takes an address all the same, so that it is granted its slice; the attachment then fails.
+ */
+function ofNode({ nodeSubnets = [] }: PlanInput, { isOfNodes, prefix }: IpamRange, definition: PoolDefinition) {
+  if (isOfNodes !== true || nodeSubnets.length === 0) return definition;
+  return { ...definition, excludes: [...(definition.excludes ?? []), ...notOfNode(prefix, nodeSubnets)] };
 }
 
 function placeOf(input: PlanInput, range: IpamRange, source: Source): Pick<Share, "pool" | "slice"> {

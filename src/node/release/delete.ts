@@ -25,6 +25,8 @@ export async function del(parts: DaemonContext, request: CniRequest, isKept = fa
   const loaded = await configIn(parts, "DEL", text);
   const isKnown = () => parts.held.ofAttachment(invocation).length > 0 || parts.intents.get(invocation) !== undefined;
   await parts.attachments.delete(invocation, signal, async () => {
+    // Its port still has the addresses: they are given back when it has gone.
+    if (parts.ovn !== undefined && !(await parts.ovn.attacher.detach(invocation, signal))) return;
     await parts.sandboxes.forget(invocation);
     const intent = intentOf(parts, invocation, loaded);
     const wasKnown = isKnown();
@@ -39,7 +41,7 @@ export async function del(parts: DaemonContext, request: CniRequest, isKept = fa
       parts.gone.set(attachmentKey(invocation), true);
       return parts.log.info("released", { ...about, freed: freedHere });
     }
-    if (parts.gone.get(attachmentKey(invocation)) !== undefined && !wasKnown) return undefined;
+    if (parts.gone.get(attachmentKey(invocation)) !== undefined && !wasKnown) return;
     try {
       if (isKept) throw new Error("the plugin kept it while no daemon answered");
       using start = deadline(parts.clock, startMs, signal);
@@ -51,11 +53,11 @@ export async function del(parts: DaemonContext, request: CniRequest, isKept = fa
       const freed = await parts.releases.release(whole, limit.signal);
       await parts.intents.remove(invocation);
       parts.gone.set(attachmentKey(invocation), true);
-      return parts.log.info("released", { ...about, freed });
+      parts.log.info("released", { ...about, freed });
     } catch (error) {
       await parts.intents.add(intent);
       parts.log.warn("the release is recorded and follows", { ...about, error });
-      return parts.wake();
+      parts.wake();
     }
   });
 }

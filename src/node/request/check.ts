@@ -18,6 +18,7 @@ import type { Share } from "../add/shares.ts";
 import type { ClaimUse } from "../claims/resolve/claim-binding.ts";
 import { claimOf } from "../claims/resolve/resolve-claim.ts";
 import type { CniRequest, DaemonContext } from "../context.ts";
+import { askOvn } from "../ovn/ovn-networks.ts";
 import { podOf } from "./pods.ts";
 
 /** A read takes milliseconds; a runtime waits for the answer. */
@@ -31,6 +32,9 @@ export async function check(parts: DaemonContext, { invocation, text, signal }: 
   await parts.attachments.check(invocation, signal, async () => {
     if (!parts.sliced.isWhole(loaded.config)) await parts.readiness.assertKnown(signal);
     const known = await podOf(parts, invocation, loaded, signal);
+    const attaching = await askOvn(parts, invocation, loaded, known, signal);
+    if (attaching !== undefined) await parts.ovn!.attacher.check(invocation, signal);
+    if (attaching?.given !== undefined) return assertUnchanged(attaching.given, previous, invocation.interfaceName);
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal, mayWait: false });
     using look = parts.sliced.look();
     const asked = (by: ClaimUse | undefined) =>

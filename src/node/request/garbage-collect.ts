@@ -13,6 +13,7 @@ import type { SlicedMap } from "../add/range-source.ts";
 import { poolsOf } from "../add/shares.ts";
 import type { DaemonContext } from "../context.ts";
 import { attachmentOf } from "../holds/hold-index.ts";
+import { del } from "../release/delete.ts";
 import { type AttachmentKey, attachmentKey } from "./attachment.ts";
 import { configIn, type LoadedConfig } from "./configurations.ts";
 
@@ -20,11 +21,16 @@ export async function collect(parts: DaemonContext, text: string, signal: AbortS
   const loaded = await configIn(parts, "GC", text);
   const valid = loaded && validIn(parts, loaded);
   if (loaded === undefined || valid === undefined) return;
+  for (const stale of parts.ovn?.stale(loaded.network, valid, signal) ?? []) {
+    if (!parts.attachments.isBusy(stale.invocation)) await del(parts, stale);
+  }
   if (!parts.sliced.isWhole(loaded.config)) await parts.readiness.assertReady(signal);
   using look = parts.sliced.look();
   const { config } = loaded;
   const isOurs = (hold: Hold) => networkOf(hold.note?.why) === config.name && isFrom(parts, config, hold, look);
-  const isStale = (of: Attachment) => !valid.has(attachmentKey(of)) && !parts.attachments.isBusy(of);
+  // What a port still has is given back when that has gone.
+  const isPlugged = (of: Attachment) => parts.ovn?.attacher.has(of) === true;
+  const isStale = (of: Attachment) => !valid.has(attachmentKey(of)) && !parts.attachments.isBusy(of) && !isPlugged(of);
   const stale = [...parts.held.all(), ...parts.sliced.all()].flatMap((entry) => {
     const attachment = attachmentOf(entry.hold);
     return attachment !== undefined && isOurs(entry.hold) && isStale(attachment) ? [{ entry, attachment }] : [];

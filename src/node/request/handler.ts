@@ -72,10 +72,13 @@ async function status(parts: DaemonContext, text: string, signal: AbortSignal): 
   const loaded = await configIn(parts, "STATUS", text);
   // Addresses of this node's slices need no API server. An unreadable configuration says nothing about this node.
   const isLocal = loaded !== undefined && parts.sliced.isWhole(loaded.config);
-  const obstacles = isLocal ? parts.sliced.obstacles() : await parts.readiness.obstacles(signal);
+  const own = isLocal ? parts.sliced.obstacles() : await parts.readiness.obstacles(signal);
+  const obstacles = loaded?.network.ovn === undefined ? own : [...own, ...(parts.ovn?.obstacles() ?? [notTold])];
   const error = statusError(obstacles, parts.reassert.conflicts > 0);
   if (error !== undefined) throw error;
 }
+
+const notTold = "The daemon of this node was not told where OVN is: start it with --ovn-northbound.";
 
 /** A command that ends something works with any input. */
 function textOf(stdin: Uint8Array, { command }: Invocation): string {

@@ -113,6 +113,11 @@ export class VirtualSwitch {
     ]);
   }
 
+  /** The names of all that are on any bridge. */
+  ports(): string[] {
+    return Array.from(this.client.ovsdb.rows(ports).list(), ({ name }) => name);
+  }
+
   /** Until OVN's flows for the port are in the switch. */
   async installed(link: string, signal?: AbortSignal): Promise<void> {
     const look = () => this.#interface(link)?.external_ids.get("ovn-installed") === "true" || undefined;
