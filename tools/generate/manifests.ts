@@ -9,6 +9,7 @@ import { claimDefinition } from "../../src/claims/crd.ts";
 import { flowControlObjects } from "./deploy/flow-control.ts";
 import { imageName, installation } from "./deploy/installation.ts";
 import { managedDhcpObjects, takeoverObjects } from "./deploy/managed-dhcp.ts";
+import { ovnNodeObjects } from "./deploy/ovn-node.ts";
 import { version } from "./deploy/version.ts";
 import { webhookObjects } from "./deploy/webhooks.ts";
 
@@ -41,6 +42,7 @@ export function manifests(): Manifest[] {
       file: "deploy/managed-dhcp/takeover.yaml",
       text: documents(takeoverObjects(), "tools/generate/deploy/managed-dhcp.ts"),
     },
+    { file: "deploy/ovn/node-rights.yaml", text: documents(ovnNodeObjects(), "tools/generate/deploy/ovn-node.ts") },
     { file: "deploy/webhooks.yaml", text: documents(webhookObjects(), "tools/generate/deploy/webhooks.ts") },
     {
       file: "deploy/crds/flow-control.yaml",
