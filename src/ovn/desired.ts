@@ -13,6 +13,8 @@ import { localNodes, type Zone } from "./zone/zone.ts";
 export interface Scope {
   readonly topology: boolean;
   readonly vms: "all" | readonly VmName[];
+  /** A spanning network, whole (spanning/rows.ts). */
+  readonly network?: string;
 }
 
 export interface Desired {

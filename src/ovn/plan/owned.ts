@@ -1,7 +1,7 @@
 // The rows that a scope is about: those go that are not wanted. Ours and OVN-Kubernetes' of the same VMs alike.
 import type { Desired } from "../desired.ts";
 import { clusterRouter, gatewayRouter } from "../names.ts";
-import { parseVm, printVm, type VmName, vmOf } from "../rows/marks.ts";
+import { networkPart, parseVm, printVm, topologyPart, type VmName, vmOf } from "../rows/marks.ts";
 import { parentOf, type TableName, tableNames } from "../rows/tables.ts";
 import type { VmPlacement } from "../vm/placement.ts";
 import type { Existing, View } from "./view.ts";
@@ -9,10 +9,14 @@ import type { Existing, View } from "./view.ts";
 const ofVms = ["Logical_Switch_Port", "Logical_Router_Static_Route", "Logical_Router_Policy", "DHCP_Options"] as const;
 
 export function ownedBy(view: View, { scope, vms }: Desired): Existing[] {
-  const topology = scope.topology ? tableNames.flatMap((table) => view.by(table, "part", "topology")) : [];
+  const parts = [
+    ...(scope.topology ? [topologyPart] : []),
+    ...(scope.network === undefined ? [] : [networkPart(scope.network)]),
+  ];
+  const whole = parts.flatMap((part) => tableNames.flatMap((table) => view.by(table, "part", part)));
   const marked = ofVms.flatMap((table) => markedRows(view, table, scope.vms)).filter(isOnDefaultNetwork);
   const placements = new Map(vms.map((vm) => [printVm(vm), vm]));
-  return [...topology, ...marked, ...unmarkedRows(view, marked, placements)];
+  return [...whole, ...marked, ...unmarkedRows(view, marked, placements)];
 }
 
 /** The VMs whose rows are there. */

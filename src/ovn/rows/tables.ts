@@ -2,7 +2,7 @@
 import { type AnyRow, follow, type Followed } from "../../ovsdb/cache/followed.ts";
 import { ovnNorthbound as nb } from "../../ovsdb/schema/ovn-northbound.ts";
 import { type KeyedRow, looseKeyOf } from "./identity.ts";
-import { isTopology, vmOf } from "./marks.ts";
+import { partOf, vmOf } from "./marks.ts";
 
 export type TableName =
   | "Logical_Switch"
@@ -17,7 +17,7 @@ export type TableName =
 
 /**
  * `key`: by what it is recognised (identity.ts), within any router. `vm`: whose it is. `ip`: the addresses that it is
- * about. `part`: "topology" where it carries our mark. `child`: the rows that a switch or router holds.
+ * about. `part`: of what, where it carries our mark (marks.ts). `child`: the rows that a switch or router holds.
  */
 export type IndexName = "key" | "vm" | "ip" | "part" | "child";
 
@@ -26,7 +26,7 @@ interface Marked extends KeyedRow, AnyRow {
 }
 const marks = {
   vm: ({ external_ids: ids }: Marked) => orNone(vmOf(ids)),
-  part: ({ external_ids: ids }: Marked) => (isTopology(ids) ? ["topology"] : []),
+  part: ({ external_ids: ids }: Marked) => orNone(partOf(ids)),
 };
 const key = (table: TableName) => (row: KeyedRow) => [looseKeyOf(table, row)];
 const orNone = (text: string | undefined) => (text === undefined ? [] : [text]);
