@@ -107,6 +107,12 @@ const macBindings = follow(nb, "Static_MAC_Binding", {
   indexes: { key: key("Static_MAC_Binding"), vm: none, part: none, ip: ({ ip }) => [ip], child: none },
 });
 
+/** Written by whoever carries out network policies. Only their sets of ports are touched here. */
+export const portGroups = follow(nb, "Port_Group", {
+  columns: ["name", "ports"],
+  indexes: { name: ({ name }) => [name], port: ({ ports }) => ports },
+});
+
 export const global = follow(nb, "NB_Global", { columns: ["nb_cfg", "sb_cfg", "hv_cfg", "options"] });
 
 /** Key: the table's name. */
