@@ -14,6 +14,8 @@ export interface Scope {
   readonly topology: boolean;
   readonly vms: "all" | readonly VmName[];
   readonly ports?: PortScope;
+  /** A spanning network, whole (spanning/rows.ts). */
+  readonly network?: string;
 }
 
 /** Ports of pods that are no VMs: that of one pod, or those on a switch that have one of the addresses. */

@@ -12,11 +12,11 @@ import { ownedBy, ownersIn } from "./plan/owned.ts";
 import { plan, type Plan } from "./plan/plan.ts";
 import { View } from "./plan/view.ts";
 import type { VmName } from "./rows/marks.ts";
-import { global, tables } from "./rows/tables.ts";
+import { global, portGroups, tables } from "./rows/tables.ts";
 import { type OvnVersion, parseVersion } from "./zone/features.ts";
 
 /** What the client of a northbound database has to follow. */
-export const northboundTables = [...Object.values(tables), global];
+export const northboundTables = [...Object.values(tables), portGroups, global];
 /** The same where only ports of pods are written: a node's daemon has no use for the rest. */
 export const portTables = [tables.Logical_Switch, tables.Logical_Switch_Port, global];
 

@@ -85,8 +85,13 @@ it("each family by itself, and the VM is told at its address of that family", ()
   ]);
 });
 
+it("a VM that starts elsewhere with its address: at home it is behind the proxy from now on", () => {
+  expect(said(undefined, vm("node2"), pod1)).toEqual(said("node1", vm("node2"), pod1));
+  expect(said(undefined, vm("node2"), pod1)).not.toEqual([]);
+});
+
 it.each([
-  ["it starts", undefined, vm("node1")],
+  ["it starts at home", undefined, vm("node1")],
   ["it goes on where it is", "node2", vm("node2")],
   ["it is nowhere", "node2", vm(undefined)],
 ] as const)("%s: nothing is said", (_, from, to) => {

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { pcapHeader, pcapRecord } from "../../src/dhcp/capture/pcap.ts";
 import { proxyMac } from "../../src/migration/neighbours/announcements.ts";
 import { framesOf } from "../../src/migration/neighbours/frames.ts";
+import { routerFrame } from "../../src/migration/neighbours/router.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parseMac } from "../../src/net/mac.ts";
 
@@ -97,6 +98,24 @@ const cases: readonly (readonly [string, Uint8Array, Record<string, string>])[] 
       "ipv6.src": "fd10:244:0:1::9",
       "ipv6.dst": "fd10:244:0:1::8",
       "icmpv6.nd.na.target_address": "fd10:244:0:1::9",
+    },
+  ],
+  [
+    "the router, to the VM",
+    routerFrame({ to: vmMac, mtu: 1400, lifetimeSeconds: 9000 }, sender),
+    {
+      "eth.src": sender,
+      "eth.dst": vmMac,
+      "ipv6.src": "fe80::1",
+      "ipv6.dst": "ff02::1",
+      "ipv6.hlim": "255",
+      "icmpv6.type": "134",
+      "icmpv6.nd.ra.flag.m": "1",
+      "icmpv6.nd.ra.router_lifetime": "9000",
+      "icmpv6.opt.type": "1,5",
+      "icmpv6.opt.linkaddr": proxyMac,
+      "icmpv6.opt.mtu": "1400",
+      "icmpv6.checksum.status": "1",
     },
   ],
 ];

@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 
 import { afterEach, describe, expect, test } from "vitest";
 
+import { chassis } from "../../src/ovn/southbound/tables.ts";
 import { type OvnLabOptions, ovnLab } from "../lab/ovn/lab.ts";
 import { ensureOvn, ovnVersions } from "../lab/ovn/packages.ts";
-import { chassis } from "../lab/ovn/southbound.ts";
 import { reap } from "../lab/reaper.ts";
 import { until } from "../lab/wait.ts";
 import { volume } from "../volume.ts";

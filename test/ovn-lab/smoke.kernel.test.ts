@@ -77,7 +77,7 @@ describe.each(volume(ovnVersions.slice(-1), ovnVersions))("OVN %s", (version) =>
     ] as const;
     const probes = await Promise.all(
       places.flatMap(([name, from]) =>
-        (["tcp", "icmp"] as const).map((kind) => Probe.start({ name, from, kind, address: vm.address })),
+        (["tcp", "icmp"] as const).map((kind) => Probe.start({ name, to: vm.name, from, kind, address: vm.address })),
       ),
     );
     const moved = await vm.move("node2");

@@ -16,7 +16,7 @@ type ModelRow = Record<string, Value>;
 type ModelTables = Map<string, Map<Uuid, ModelRow>>;
 
 export class ModelDatabase implements Cached {
-  #tables: ModelTables = new Map(tableNames.map((table) => [table, new Map<Uuid, ModelRow>()]));
+  #tables: ModelTables = new Map([...tableNames, "Port_Group"].map((table) => [table, new Map<Uuid, ModelRow>()]));
 
   /** Table name -> its rows as a client has them, since the last transaction. */
   readonly #caches = new Map<string, TableCache>();
@@ -116,6 +116,10 @@ function collectGarbage(all: ModelTables): void {
     for (const column of ["dhcpv4_options", "dhcpv6_options"]) {
       if (!all.get("DHCP_Options")!.has(port[column] as Uuid)) port[column] = undefined;
     }
+  }
+  for (const group of all.get("Port_Group")!.values()) {
+    const ports = [...(group["ports"] as ReadonlySet<Uuid>)];
+    group["ports"] = new Set(ports.filter((uuid) => all.get("Logical_Switch_Port")!.has(uuid)));
   }
 }
 

@@ -47,10 +47,13 @@ export interface Move {
   readonly to: VmPlacement;
 }
 
-/** Nothing where the VM has not moved: it starts, or goes on where it is. `neighbours`: of any subnet, in any order. */
+/**
+ * Nothing where the VM has not moved: it goes on where it is, or starts at home. One that starts elsewhere, with the
+ * address of its claim, is known at home by the MAC that it had there before. `neighbours`: of any subnet.
+ */
 export function announcementsOf({ from, to }: Move, neighbours: Iterable<Neighbour>): readonly Announcement[] {
-  const { activeNode } = to;
-  if (activeNode === undefined || from === undefined || from === activeNode) return [];
+  const { activeNode, homeNode } = to;
+  if (activeNode === undefined || activeNode === (from ?? homeNode)) return [];
   return placeAnnouncements(to, neighbours);
 }
 

@@ -1,7 +1,7 @@
 // The rows that a scope is about: those go that are not wanted. Ours and OVN-Kubernetes' of the same VMs alike.
 import type { Desired, PortScope } from "../desired.ts";
 import { clusterRouter, gatewayRouter } from "../names.ts";
-import { parseVm, printVm, type VmName, vmOf } from "../rows/marks.ts";
+import { networkPart, parseVm, printVm, topologyPart, type VmName, vmOf } from "../rows/marks.ts";
 import { parentOf, type TableName, tableNames } from "../rows/tables.ts";
 import type { VmPlacement } from "../vm/placement.ts";
 import type { Existing, View } from "./view.ts";
@@ -9,11 +9,15 @@ import type { Existing, View } from "./view.ts";
 const ofVms = ["Logical_Switch_Port", "Logical_Router_Static_Route", "Logical_Router_Policy", "DHCP_Options"] as const;
 
 export function ownedBy(view: View, { scope, vms }: Desired): Existing[] {
-  const topology = scope.topology ? tableNames.flatMap((table) => view.by(table, "part", "topology")) : [];
+  const parts = [
+    ...(scope.topology ? [topologyPart] : []),
+    ...(scope.network === undefined ? [] : [networkPart(scope.network)]),
+  ];
+  const whole = parts.flatMap((part) => tableNames.flatMap((table) => view.by(table, "part", part)));
   const marked = ofVms.flatMap((table) => markedRows(view, table, scope.vms)).filter(isOnDefaultNetwork);
   const placements = new Map(vms.map((vm) => [printVm(vm), vm]));
   const ports = scope.ports === undefined ? [] : podPorts(view, scope.ports);
-  return [...topology, ...marked, ...unmarkedRows(view, marked, placements), ...ports];
+  return [...whole, ...marked, ...unmarkedRows(view, marked, placements), ...ports];
 }
 
 /** An address has one port on a switch: whose it is, who asks knows. A VM's is left to who writes its rows. */

@@ -12,6 +12,7 @@ import { OvnError } from "../error.ts";
 import { parentOf, type TableName } from "../rows/tables.ts";
 import { chosenUuid, type RowRef, type Wanted } from "../rows/wanted.ts";
 import { differing } from "./column.ts";
+import { joiningOperations } from "./groups.ts";
 import { HolderChanges } from "./holders.ts";
 import type { Existing, View } from "./view.ts";
 
@@ -49,6 +50,7 @@ export function plan(view: View, all: readonly Wanted[], owned: Iterable<Existin
     kept.get(nameOf(ref))?.uuid ?? (wanted.has(nameOf(ref)) ? chosenUuid(ref) : view.resolve(ref));
   const changes = { guards: [] as Operation[], inserts: [] as Operation[], updates: [] as Operation[] };
   const holders = new HolderChanges(going);
+  const joining: Operation[] = [];
   for (const [name, each] of wanted) {
     const old = kept.get(name);
     const row = { ...each.row, ...refsOf(each, uuidOf) };
@@ -56,6 +58,8 @@ export function plan(view: View, all: readonly Wanted[], owned: Iterable<Existin
     if (old === undefined) changes.inserts.push(nb.insert(each.table, row, { uuid }));
     else changeInPlace(each.table, old, row, changes);
     hold(each, uuid, old, { holders, uuidOf });
+    const port = { uuid, isNew: old === undefined };
+    joining.push(...joiningOperations(view, each, port, (ref) => kept.get(nameOf(ref))?.uuid));
   }
   const deletes: Operation[] = [];
   for (const each of going.values()) {
@@ -64,7 +68,7 @@ export function plan(view: View, all: readonly Wanted[], owned: Iterable<Existin
   }
   const { guards, inserts, updates } = changes;
   return {
-    operations: [...guards, ...inserts, ...updates, ...holders.operations(), ...deletes],
+    operations: [...guards, ...inserts, ...updates, ...holders.operations(), ...joining, ...deletes],
     inserted: inserts.length,
     updated: updates.length,
     deleted: going.size,

@@ -4,7 +4,7 @@ import type { Rows } from "../../ovsdb/cache/table-cache.ts";
 import type { Uuid } from "../../ovsdb/notation/uuid.ts";
 import type { Value } from "../../ovsdb/notation/value.ts";
 import { keyOf } from "../rows/identity.ts";
-import { type IndexName, parentOf, type TableName, tables } from "../rows/tables.ts";
+import { type IndexName, parentOf, portGroups, type TableName, tables } from "../rows/tables.ts";
 import { chosenUuid, type RowRef, type Wanted } from "../rows/wanted.ts";
 
 export interface Existing {
@@ -14,6 +14,11 @@ export interface Existing {
   readonly row: Readonly<Record<string, Value>>;
   /** The rows that hold it; none of a root. */
   readonly parents: readonly Existing[];
+}
+
+export interface PortGroup {
+  readonly uuid: Uuid;
+  readonly ports: ReadonlySet<Uuid>;
 }
 
 /** What it needs of a client of the database. */
@@ -53,6 +58,15 @@ export class View {
   resolve({ table, key }: RowRef): Uuid | undefined {
     const rows = this.by(table, "key", key);
     return rows.map(({ uuid }) => uuid).sort()[0];
+  }
+
+  groupsNamed(name: string): readonly PortGroup[] {
+    return this.#cached.rows(portGroups).by("name", name);
+  }
+
+  /** Those in which this port is. */
+  groupsWith(port: Uuid): readonly PortGroup[] {
+    return this.#cached.rows(portGroups).by("port", port);
   }
 
   keyOf({ table, row, parents: [parent] }: Existing): string {

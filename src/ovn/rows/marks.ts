@@ -63,13 +63,41 @@ export function vmOf(ids: Ids): string | undefined {
   return namespace === undefined || name === undefined ? undefined : printVm({ namespace, name });
 }
 
+/** Of a secondary network's rows: OVN-Kubernetes knows the first. `vm`: whose port it is. */
+export function networkMarks(network: string, vm?: VmName): Record<string, string> {
+  const own = vm === undefined ? {} : { [`${prefix}namespace`]: vm.namespace, [`${prefix}vm`]: vm.name };
+  return { [`${prefix}network`]: network, [spanning]: network, ...own };
+}
+
+/** As `dhcpMarks`, owned by the network's controller: rows of the default network are told apart by that. */
+export function spanningDhcpMarks(network: string, vm: VmName, subnet: string): Record<string, string> {
+  const cidr = subnet.replaceAll(":", ".");
+  const controller = `${network}-network-controller`;
+  return {
+    [`${prefix}cidr`]: cidr,
+    [`${prefix}id`]: `${controller}:VirtualMachine:${printVm(vm)}:${cidr}`,
+    [`${prefix}name`]: printVm(vm),
+    [`${prefix}owner-controller`]: controller,
+    [`${prefix}owner-type`]: "VirtualMachine",
+    [spanning]: network,
+  };
+}
+
 const topology = "holdfast.io/topology";
+/** Its value is the network's name. Without it a row of a network is others'. */
+const spanning = "holdfast.io/network";
 
 /** `of`: the node's name, or `cluster`. */
 export function topologyMarks(of: string): Record<string, string> {
   return { [topology]: of };
 }
 
-export function isTopology(ids: Ids): boolean {
-  return ids.has(topology);
+/** The part of the database that a row of ours belongs to, if it is not a VM's on the default network. */
+export function partOf(ids: Ids): string | undefined {
+  if (ids.has(topology)) return topologyPart;
+  const network = ids.get(spanning);
+  return network === undefined ? undefined : networkPart(network);
 }
+
+export const topologyPart = "topology";
+export const networkPart = (network: string): string => `network ${network}`;

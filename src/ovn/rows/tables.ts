@@ -2,7 +2,7 @@
 import { type AnyRow, follow, type Followed } from "../../ovsdb/cache/followed.ts";
 import { ovnNorthbound as nb } from "../../ovsdb/schema/ovn-northbound.ts";
 import { type KeyedRow, looseKeyOf } from "./identity.ts";
-import { isTopology, vmOf } from "./marks.ts";
+import { partOf, vmOf } from "./marks.ts";
 
 export type TableName =
   | "Logical_Switch"
@@ -17,7 +17,7 @@ export type TableName =
 
 /**
  * `key`: by what it is recognised (identity.ts), within any router. `vm`: whose it is. `ip`: the addresses that it is
- * about. `part`: "topology" where it carries our mark. `child`: the rows that a switch or router holds.
+ * about. `part`: of what, where it carries our mark (marks.ts). `child`: the rows that a switch or router holds.
  */
 export type IndexName = "key" | "vm" | "ip" | "part" | "child";
 
@@ -26,7 +26,7 @@ interface Marked extends KeyedRow, AnyRow {
 }
 const marks = {
   vm: ({ external_ids: ids }: Marked) => orNone(vmOf(ids)),
-  part: ({ external_ids: ids }: Marked) => (isTopology(ids) ? ["topology"] : []),
+  part: ({ external_ids: ids }: Marked) => orNone(partOf(ids)),
 };
 const key = (table: TableName) => (row: KeyedRow) => [looseKeyOf(table, row)];
 const orNone = (text: string | undefined) => (text === undefined ? [] : [text]);
@@ -105,6 +105,12 @@ const dhcpOptions = follow(nb, "DHCP_Options", {
 const macBindings = follow(nb, "Static_MAC_Binding", {
   columns: ["logical_port", "ip", "mac", "override_dynamic_mac"],
   indexes: { key: key("Static_MAC_Binding"), vm: none, part: none, ip: ({ ip }) => [ip], child: none },
+});
+
+/** Written by whoever carries out network policies. Only their sets of ports are touched here. */
+export const portGroups = follow(nb, "Port_Group", {
+  columns: ["name", "ports"],
+  indexes: { name: ({ name }) => [name], port: ({ ports }) => ports },
 });
 
 export const global = follow(nb, "NB_Global", { columns: ["nb_cfg", "sb_cfg", "hv_cfg", "options"] });

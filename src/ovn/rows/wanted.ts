@@ -28,6 +28,15 @@ interface WantedIn<T extends TableName> extends RowRef {
   readonly parent: RowRef | undefined;
   /** Column -> the one row that it refers to; undefined: none. */
   readonly refs: Readonly<Record<string, RowRef | undefined>>;
+  readonly joins: Joins | undefined;
+}
+
+/** Port groups that a port is in from the transaction on that makes it, so that no policy is without it. */
+interface Joins {
+  /** By name; one that is not there is left out. */
+  readonly groups: readonly string[];
+  /** Ports of the same VM: a new one is in every group in which one of them is. Leaving a group is its owner's. */
+  readonly as: readonly RowRef[];
 }
 
 export type Wanted = { [T in TableName]: WantedIn<T> }[TableName];
@@ -36,19 +45,20 @@ interface Place {
   /** The name of the switch or router that holds it; of a root there is none. */
   readonly within?: string;
   readonly refs?: WantedIn<TableName>["refs"];
+  readonly joins?: Joins;
 }
 
 export function wanted<T extends TableName>(
   table: T,
   row: NewRow<Tables[T]>,
-  { within, refs = {} }: Place = {},
+  { within, refs = {}, joins }: Place = {},
 ): Wanted {
   const above = parentOf(table);
   const parent = above === undefined ? undefined : { table: above.table, key: within! };
   // Rows are read and written in different types. Keys are made of plain columns, which are alike, and of marks.
   const { external_ids: marks } = row as { external_ids?: Record<string, string> };
   const keyed: KeyedRow = { ...row, external_ids: new Map(Object.entries(marks ?? {})) };
-  return { table, key: keyOf(table, keyed, within), looseKey: looseKeyOf(table, keyed), row, parent, refs };
+  return { table, key: keyOf(table, keyed, within), looseKey: looseKeyOf(table, keyed), row, parent, refs, joins };
 }
 
 /**

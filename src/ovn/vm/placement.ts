@@ -30,4 +30,9 @@ export interface VmPlacement {
   /** The node whose port carries the traffic; undefined while no pod is ready. */
   readonly activeNode: string | undefined;
   readonly ports: readonly VmPort[];
+  /**
+   * Port groups that each of its ports is in from the beginning, by name. A further port is in those of the others
+   * anyway; this is for the first one, and for zones of their own.
+   */
+  readonly portGroups?: readonly string[];
 }

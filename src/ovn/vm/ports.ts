@@ -20,7 +20,11 @@ export function portOf(zone: Zone, vm: VmPlacement, port: VmPort, dhcp: DhcpRefs
     external_ids: portMarks(vm satisfies VmName),
   };
   const refs = { dhcpv4_options: dhcp[4], dhcpv6_options: dhcp[6] };
-  return wanted("Logical_Switch_Port", row, { within: port.node, refs });
+  const others = vm.ports.filter(({ podName }) => podName !== port.podName);
+  const as = others.map(
+    ({ podName }) => ({ table: "Logical_Switch_Port", key: podPort(vm.namespace, podName) }) as const,
+  );
+  return wanted("Logical_Switch_Port", row, { within: port.node, refs, joins: { groups: vm.portGroups ?? [], as } });
 }
 
 /**

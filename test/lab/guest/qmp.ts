@@ -73,12 +73,12 @@ export class Qmp {
     return this.#events;
   }
 
-  /** The first of this name and with this status, since QEMU began. */
-  async event(name: string, status?: string, signal?: AbortSignal): Promise<QmpEvent> {
+  /** The first of this name and with this status, since QEMU began, or behind the first so many of all events. */
+  async event(name: string, status?: string, signal?: AbortSignal, behind = 0): Promise<QmpEvent> {
     const { promise, resolve, reject } = Promise.withResolvers<QmpEvent>();
     const look = () => {
       const found = this.#events.find(
-        (each) => each.event === name && (status ?? each.data["status"]) === each.data["status"],
+        (each, at) => at >= behind && each.event === name && (status ?? each.data["status"]) === each.data["status"],
       );
       if (found !== undefined) resolve(found);
       else if (this.#isEnded) reject(new QmpError(`wait for ${name}`, "Ended", "QEMU has ended"));

@@ -31,6 +31,11 @@ export class Arrivals {
     return this.#count;
   }
 
+  /** The last one; 0 where there was none. */
+  get lastMs(): number {
+    return this.#lastMs ?? 0;
+  }
+
   get gaps(): readonly Gap[] {
     return this.#gaps;
   }

@@ -127,7 +127,7 @@ export class AttachingCluster implements AsyncDisposable {
 
   /** The lab's own, with the subnets that the leader has granted. */
   zone(features: OvnFeatures): Zone {
-    const zone = zoneOf(this.lab, "global", features);
+    const zone = zoneOf({ lab: this.lab, families: [4, 6], masks: false, removed: new Set() }, "global", features);
     const subnetsOf = (name: string) => (this.#subnets.get(name) ?? []).map((each) => parsePrefix(each));
     return {
       ...zone,

@@ -1,7 +1,10 @@
 // A virtual machine on br-int, as KubeVirt's bridge binding leaves it: a QEMU guest on a tap, that gets its address by
 // DHCP from OVN, answers pings, and echoes on TCP port 7. It stays this object when it moves (migration.ts).
+import type { Family } from "../../../src/net/address.ts";
+import type { CpioFile } from "../guest/cpio.ts";
 import { Guest } from "../guest/guest.ts";
 import { until } from "../wait.ts";
+import { bootScript6, dhclientFiles, leaseScript6 } from "./guest-dhclient.ts";
 import type { OvnNode } from "./node.ts";
 import { podMtu } from "./wiring.ts";
 
@@ -12,6 +15,8 @@ export interface GuestWishes {
   /** `iface-id-ver`: where the logical port has one, OVN binds only an interface that has the same (the pod's UID). */
   readonly portVersion?: string;
   readonly mac: string;
+  /** Of which it asks for addresses: IPv4, where none are named. */
+  readonly families?: readonly Family[];
 }
 
 type SeatPort = Pick<GuestWishes, "port" | "portVersion">;
@@ -33,17 +38,20 @@ export const echoPort = 7;
 /** What udhcpc was told, by its names for it: `ip`, `mask`, `router`, `serverid`, `lease`, `hostname`, `mtu`, `dns`. */
 export type Lease = ReadonlyMap<string, string>;
 
-const boot = `#!/bin/sh
+const usualFamilies: readonly Family[] = [4];
+
+const boot = (families: readonly Family[]) => `#!/bin/sh
 ip link set eth0 up
 nc -ll -p ${echoPort} -e /bin/cat &
-exec udhcpc -i eth0 -f -s /lease.sh -t 60 -T 1 -A 1
+${families.includes(6) ? "/boot6.sh > /run/boot6.log 2>&1 &" : ""}
+${families.includes(4) ? "exec udhcpc -i eth0 -f -s /lease.sh -t 60 -T 1 -A 1" : ""}
 `;
 const leaseScript = `#!/bin/sh
 case "$1" in
-deconfig) ip addr flush dev eth0 ;;
+deconfig) ip -4 addr flush dev eth0 ;;
 bound|renew)
   if [ "$1" = bound ]; then
-    ip addr flush dev eth0
+    ip -4 addr flush dev eth0
     ip addr add $ip/$mask dev eth0
     for each in $router; do
       ip route replace $each dev eth0 scope link
@@ -91,17 +99,25 @@ export class OvnGuest {
     return this.seat.machine;
   }
 
-  /** Resolves once DHCP has given it an address. */
+  /** Resolves once DHCP has given it an address of each family, and in IPv6 somebody a way out; the first's words. */
   async leased(signal?: AbortSignal): Promise<Lease> {
-    const ask = async () => {
-      const { status, output } = await this.machine.console.run("cat /run/lease");
-      return status === 0 ? output : undefined;
+    const { name, families = usualFamilies } = this.plan;
+    const ask = async (command: string) => {
+      const { status, output } = await this.machine.console.run(command);
+      return status === 0 && output;
     };
-    return new Map(
-      (await until(ask, { what: `${this.plan.name} to have a lease`, everyMs: 200, signal }))
-        .split("\n")
-        .map((line) => line.split("=", 2) as [string, string]),
-    );
+    const [lease] = await Promise.all(
+      families.map((family) => {
+        const command = family === 4 ? "cat /run/lease" : "ip -6 route show default | grep -q via && cat /run/lease6";
+        const what = `${name} to have a lease and a router of IPv${family}`;
+        return until(() => ask(command), { what, everyMs: 200, signal });
+      }),
+    ).catch(async (cause: unknown) => {
+      signal?.throwIfAborted();
+      const { output } = await this.machine.console.run("tail -n 15 /run/boot*.log; ip addr; ip -6 route");
+      throw new Error(`${String(cause)}\nThe guest itself:\n${output}`, { cause });
+    });
+    return new Map(lease!.split("\n").map((line) => line.split("=", 2) as [string, string]));
   }
 
   /** Asks its server again, as at half of the lease's time; resolves once it was answered. */
@@ -118,10 +134,19 @@ export class OvnGuest {
     return lines(await this.machine.run("ip route"));
   }
 
-  /** IPv4, with the prefix length; without the loopback. */
+  /** The same in IPv6, without what every link has and what runs down: `default via fe80::1 dev eth0`. */
+  async routes6(): Promise<string[]> {
+    const all = lines(await this.machine.run("ip -6 route"));
+    const own = all.filter((line) => !/^(?:fe80::\/64|multicast|ff00::\/8)/.test(line));
+    return own.map((line) => line.replace(/ +(?:proto|metric|expires|mtu|hoplimit|pref) \S+/g, "").trim());
+  }
+
+  /** With the prefix length; without the loopback and link-local ones. */
   async addresses(): Promise<string[]> {
-    const text = await this.machine.run("ip -4 addr show dev eth0");
-    return [...text.matchAll(/inet (\S+)/g)].map(([, address]) => address!);
+    const text = await this.machine.run("ip addr show dev eth0");
+    return [...text.matchAll(/inet6? (\S+)/g)]
+      .map(([, address]) => address!)
+      .filter((each) => !each.startsWith("fe80:"));
   }
 
   /** Address -> MAC, as the guest believes. */
@@ -137,7 +162,7 @@ export class OvnGuest {
 
 async function sit(
   node: OvnNode,
-  { name, mac, folder }: GuestPlan,
+  { name, mac, folder, families = usualFamilies }: GuestPlan,
   { port, portVersion }: SeatPort,
   number: number,
   waits: boolean,
@@ -156,12 +181,21 @@ async function sit(
     nics: [{ tap, mac, mtu: podMtu, wholeChecksums: true }],
     folder,
     files: [
-      { path: "boot.sh", content: boot },
+      { path: "boot.sh", content: boot(families) },
       { path: "lease.sh", content: leaseScript },
+      ...(families.includes(6) ? await filesOf6() : []),
     ],
     ...(waits && { waits }),
   });
   return { node, machine, tap };
+}
+
+async function filesOf6(): Promise<readonly CpioFile[]> {
+  return [
+    { path: "boot6.sh", content: bootScript6 },
+    { path: "lease6.sh", content: leaseScript6 },
+    ...(await dhclientFiles()),
+  ];
 }
 
 async function leave({ node, machine, tap }: Seat): Promise<void> {

@@ -7,6 +7,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 
+import { parseAddress } from "../../../src/net/address.ts";
 import { reap, removeCluster } from "../reaper.ts";
 import { StateFile } from "../state.ts";
 import { together } from "../wait.ts";
@@ -77,15 +78,27 @@ async function centralZone(wiring: Wiring, programs: OvnPrograms, state: StateFi
 
 /** Every zone knows every chassis, its own ones by themselves; and every node has a tunnel to each other one. */
 async function introduce(zones: readonly Zone[], nodes: readonly OvnNode[], isOne: boolean, signal?: AbortSignal) {
+  if (!isOne) await introduceRemotes(zones, nodes, signal);
   const pairs = zones.flatMap((zone) => nodes.map((node) => [zone, node] as const));
-  const isOwn = (zone: Zone, node: OvnNode) => isOne || zone.name === node.name;
-  await Promise.all(
-    pairs.map(async ([zone, node]) => {
-      if (!isOwn(zone, node)) await zone.addRemoteChassis(node.name, node.address);
-      await zone.hasChassis(node.name, signal);
-    }),
-  );
+  await Promise.all(pairs.map(([zone, node]) => zone.hasChassis(node.name, signal)));
   await Promise.all(nodes.map((node) => node.switch.hasTunnels(nodes.length - 1, signal)));
+}
+
+/** To each zone the nodes of all others. Ports of theirs that are there by now are bound to them. */
+async function introduceRemotes(
+  zones: readonly Zone[],
+  nodes: readonly OvnNode[],
+  signal?: AbortSignal,
+): Promise<void> {
+  const remotes = nodes.map(({ name, address }) => ({ name, chassis: name, tunnelAddress: parseAddress(address) }));
+  await Promise.all(
+    zones.map((zone) =>
+      zone.knows(
+        remotes.filter(({ name }) => name !== zone.name),
+        signal,
+      ),
+    ),
+  );
 }
 
 interface LabParts {
@@ -133,6 +146,11 @@ export class OvnLab implements AsyncDisposable {
     const found = this.zones.length === 1 ? this.zones[0] : this.zones.find((each) => each.name === name);
     if (found === undefined) throw new Error(`the lab has no zone ${name}`);
     return found;
+  }
+
+  /** Ports on the transit switch are where their nodes are; of one zone there are none. */
+  async bindRemotes(signal?: AbortSignal): Promise<void> {
+    if (this.zones.length > 1) await introduceRemotes(this.zones, this.nodes, signal);
   }
 
   /** For src/ovsdb's client. */

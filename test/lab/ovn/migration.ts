@@ -62,33 +62,29 @@ async function handOver(
   signal: AbortSignal,
 ): Promise<Migration> {
   const [from, to] = [guest.machine.qmp, target.machine.qmp];
-  // Not over the wire between the nodes: the stream would delay the packets whose delay is measured.
-  const stream = join(guest.plan.folder, `${target.tap}.stream`);
-  const wanted = ["events", ...(wishes.postCopy ? ["postcopy-ram"] : [])];
-  const capabilities = wanted.map((capability) => ({ capability, state: true }));
-  for (const qmp of [from, to]) await qmp.execute("migrate-set-capabilities", { capabilities });
-  await to.execute("migrate-incoming", { uri: `unix:${stream}` });
+  const stream = await listen(guest, target, wishes.postCopy ? ["postcopy-ram"] : []);
   const preparedMs = Date.now();
   await tell(wishes, "prepared", signal);
   const begunMs = Date.now();
-  const stopped = from.event("STOP", undefined, signal);
+  const before = from.events.length; // another migration of this QEMU may have failed
+  const stopped = from.event("STOP", undefined, signal, before);
   const resumed = to.event("RESUME", undefined, signal);
   const all = [
-    from.event("MIGRATION", "completed", signal),
+    from.event("MIGRATION", "completed", signal, before),
     stopped.then(() => tell(wishes, "stopped", signal)),
     resumed.then(() => {
       guest.seat = target;
       return tell(wishes, "resumed", signal);
     }),
   ] as const;
-  const failed = from.event("MIGRATION", "failed", signal).then(async () => {
+  const failed = from.event("MIGRATION", "failed", signal, before).then(async () => {
     throw new Error(`QEMU's migration failed: ${JSON.stringify(await from.execute("query-migrate"))}`);
   });
   for (const each of [...all, failed]) each.catch(() => {}); // the first to fail is told, the others fail with it
   try {
     await from.execute("migrate", { uri: `unix:${stream}` });
     if (wishes.postCopy) {
-      await from.event("MIGRATION", "active", signal);
+      await from.event("MIGRATION", "active", signal, before);
       await from.execute("migrate-start-postcopy");
     }
     const [completed] = await Promise.race([Promise.all(all), failed]);
@@ -104,6 +100,53 @@ async function handOver(
     return { downtimeMs: downtime, totalMs, stillMs: resumedMs - stoppedMs, atMs };
   } finally {
     rmSync(stream, { force: true });
+  }
+}
+
+/** The target waits for the memory at the socket that is returned; both tell of their events. */
+async function listen(guest: OvnGuest, target: Seat, more: readonly string[] = []): Promise<string> {
+  // Not over the wire between the nodes: the stream would delay the packets whose delay is measured.
+  const stream = join(guest.plan.folder, `${target.tap}.stream`);
+  const capabilities = ["events", ...more].map((capability) => ({ capability, state: true }));
+  for (const { qmp } of [guest.machine, target.machine])
+    await qmp.execute("migrate-set-capabilities", { capabilities });
+  await target.machine.qmp.execute("migrate-incoming", { uri: `unix:${stream}` });
+  return stream;
+}
+
+export interface FailureWishes extends Pick<GuestWishes, "port" | "portVersion"> {
+  /** What is done while the memory is on its way; then the target dies. */
+  readonly underWay: () => Promise<void>;
+  readonly signal?: AbortSignal;
+}
+
+/** So slow that no guest's memory is there before the target dies. */
+const slowBytesPerSecond = 1024 * 1024;
+/** QEMU's own. */
+const usualBytesPerSecond = 128 * 1024 * 1024;
+
+/** A migration whose target dies before the guest runs there; resolves when the source's QEMU has seen it. */
+export async function failToMigrate(guest: OvnGuest, node: OvnNode, wishes: FailureWishes): Promise<void> {
+  const limit = AbortSignal.timeout(patienceMs);
+  const signal = wishes.signal === undefined ? limit : AbortSignal.any([wishes.signal, limit]);
+  const target = await guest.prepareSeat(node, wishes, signal);
+  const { qmp } = guest.machine;
+  const limitTo = (bytes: number) => qmp.execute("migrate-set-parameters", { "max-bandwidth": bytes });
+  try {
+    await node.switch.installed(target.tap, signal);
+    const stream = await listen(guest, target);
+    const before = qmp.events.length;
+    await limitTo(slowBytesPerSecond);
+    await qmp.execute("migrate", { uri: `unix:${stream}` });
+    await qmp.event("MIGRATION", "active", signal, before);
+    await wishes.underWay();
+    await guest.leave(target);
+    await qmp.event("MIGRATION", "failed", signal, before);
+    await limitTo(usualBytesPerSecond);
+    rmSync(stream, { force: true });
+  } catch (error) {
+    await guest.leave(target);
+    throw error;
   }
 }
 

@@ -86,6 +86,11 @@ export class OvnNode {
     return new OvnNode(plan, virtualSwitch, controller);
   }
 
+  /** As a machine that loses power: its programs are no more, and nothing has been said to anybody. */
+  async fail(): Promise<void> {
+    await Promise.all([this.controller.kill(), this.switch.daemon.kill()]);
+  }
+
   async close(): Promise<void> {
     await this.switch.close();
   }

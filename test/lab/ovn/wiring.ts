@@ -1,6 +1,7 @@
 // The wires between nodes: one for tunnels and the central databases, one for the world outside.
 //
-//   underlay  br0  172.30.0.254/24, nodes 172.30.0.N     outside  br0  172.31.0.254/24, gateway routers 172.31.0.N
+//   underlay  br0  172.30.0.254/24, nodes 172.30.0.N
+//   outside   br0  172.31.0.254/24 and fd00:31::fe/64, gateway routers 172.31.0.N and fd00:31::N
 import type { StateFile } from "../state.ts";
 import { type Command, Namespace } from "./namespace.ts";
 
@@ -8,7 +9,10 @@ import { type Command, Namespace } from "./namespace.ts";
 export const podMtu = 1400;
 export const cableMtu = 1600;
 export const centralAddress = "172.30.0.254";
+/** The bridge of the world outside. */
+export const outsideLink = "br0";
 export const outsideAddress = "172.31.0.254";
+export const outsideAddress6 = "fd00:31::fe";
 
 export class Wiring {
   readonly underlay: Namespace;
@@ -20,15 +24,23 @@ export class Wiring {
   }
 
   static async open(state: StateFile): Promise<Wiring> {
-    const bridge = (address: string): Command[] => [
+    const bridge = (...addresses: readonly string[]): Command[] => [
       ["ip", "link", "add", "br0", "mtu", `${cableMtu}`, "type", "bridge", "forward_delay", "0"],
-      ["ip", "address", "add", `${address}/24`, "dev", "br0"],
+      ...addresses.map((each) => [
+        "ip",
+        "address",
+        "add",
+        each,
+        "dev",
+        "br0",
+        ...(each.includes(":") ? ["nodad"] : []),
+      ]),
       ["ip", "link", "set", "br0", "up"],
       ["ethtool", "-K", "br0", "tx", "off"],
     ];
     const [underlay, outside] = await Promise.all([
-      Namespace.open(state, "underlay", bridge(centralAddress)),
-      Namespace.open(state, "outside", bridge(outsideAddress)),
+      Namespace.open(state, "underlay", bridge(`${centralAddress}/24`)),
+      Namespace.open(state, "outside", bridge(`${outsideAddress}/24`, `${outsideAddress6}/64`)),
     ]);
     return new Wiring(underlay, outside);
   }
@@ -38,8 +50,8 @@ export class Wiring {
   }
 
   /** Where the gateway router of this node may be. */
-  outsideAddressOf(index: number): string {
-    return `172.31.0.${index}`;
+  outsideAddressOf(index: number, family: 4 | 6 = 4): string {
+    return family === 4 ? `172.31.0.${index}` : `fd00:31::${index}`;
   }
 
   /** eth0 for tunnels and ex0 for the world outside. */

@@ -1,6 +1,8 @@
 // A zone's control plane: northbound, southbound, northd. One for all nodes, or one on each node.
 import { join } from "node:path";
 
+import { type RemoteNode, Southbound } from "../../../src/ovn/southbound/southbound.ts";
+import { bindings, chassis, southbound, southboundTables } from "../../../src/ovn/southbound/tables.ts";
 import { Operations } from "../../../src/ovsdb/operations/operation.ts";
 import { Component } from "../component.ts";
 import type { Place } from "../place.ts";
@@ -9,7 +11,6 @@ import type { StateFile } from "../state.ts";
 import { LabClient } from "./client.ts";
 import { socketOf, startDatabase } from "./database-server.ts";
 import type { OvnPrograms } from "./packages.ts";
-import { bindings, chassis, southbound } from "./southbound.ts";
 
 export interface ZonePlan {
   readonly name: string;
@@ -56,7 +57,7 @@ export class Zone {
       state,
     );
     await northd.start(signal);
-    return new Zone(plan, await LabClient.open(southbound, at("sb"), [chassis, bindings], signal), northd);
+    return new Zone(plan, await LabClient.open(southbound, at("sb"), southboundTables, signal), northd);
   }
 
   get northboundEndpoint(): string {
@@ -72,20 +73,16 @@ export class Zone {
     await this.southbound.until(`chassis ${name} in the zone ${this.name}`, look, signal);
   }
 
-  /** A node of another zone, as OVN-Kubernetes' zone controllers make it known: its tunnels then lead there. */
-  async addRemoteChassis(name: string, address: string): Promise<void> {
+  /** The nodes of other zones, and where ports of them are: tunnels then lead there. */
+  async knows(remotes: readonly RemoteNode[], signal?: AbortSignal): Promise<void> {
+    await new Southbound(this.southbound.ovsdb).apply(remotes, signal);
+  }
+
+  /** A node that is no more: nobody waits for it, and no tunnel leads there. */
+  async removeChassis(name: string): Promise<void> {
     await this.southbound.ovsdb.transact([
-      sb.insert(
-        "Encap",
-        { type: "geneve", ip: address, options: { csum: "true" }, chassis_name: name },
-        { named: "way" },
-      ),
-      sb.insert("Chassis", {
-        name,
-        hostname: name,
-        encaps: [{ named: "way" }],
-        other_config: { "is-remote": "true" },
-      }),
+      sb.delete("Chassis", [["name", "==", name]]),
+      sb.delete("Chassis_Private", [["name", "==", name]]),
     ]);
   }
 

@@ -1,38 +1,40 @@
 // A cluster on the lab, as far as the network needs one: topology and VMs' rows are Holdfast's own (src/ovn, by the
 // writer of src/migration); pods' ports are written here, as long as there is no CNI plugin that does it.
-import { setTimeout as pause } from "node:timers/promises";
-
 import type { Zones } from "../../../../src/migration/leader/placement-writer.ts";
-import {
-  announceAtMs,
-  type Announcement,
-  announcementsOf,
-  type Neighbour,
-} from "../../../../src/migration/neighbours/announcements.ts";
+import { zoneOrder } from "../../../../src/migration/leader/zone-order.ts";
+import type { Neighbour } from "../../../../src/migration/neighbours/announcements.ts";
 import { NorthboundWriter, type NorthboundZone } from "../../../../src/migration/northbound/northbound-writer.ts";
 import type { NodeSubnets } from "../../../../src/migration/objects/node-subnets.ts";
-import { type Address, parseAddress, plus } from "../../../../src/net/address.ts";
+import { type Address, type Family, parseAddress, plus } from "../../../../src/net/address.ts";
 import type { Prefix } from "../../../../src/net/prefix.ts";
-import type { Desired } from "../../../../src/ovn/desired.ts";
 import { podPort } from "../../../../src/ovn/names.ts";
 import { Northbound, northboundTables } from "../../../../src/ovn/northbound.ts";
 import type { VmPlacement } from "../../../../src/ovn/vm/placement.ts";
-import { macOf, onSubnet, routerAddress } from "../../../../src/ovn/zone/addresses.ts";
+import { macOf, onSubnet, proxyAddress4, routerAddress } from "../../../../src/ovn/zone/addresses.ts";
 import { featuresOf } from "../../../../src/ovn/zone/features.ts";
 import { localNodes, type Zone, type ZoneNode } from "../../../../src/ovn/zone/zone.ts";
 import { named, Operations } from "../../../../src/ovsdb/operations/operation.ts";
 import { ovnNorthbound } from "../../../../src/ovsdb/schema/ovn-northbound.ts";
-import { together } from "../../wait.ts";
 import { LabClient } from "../client.ts";
 import type { OvnLab } from "../lab.ts";
 import type { OvnPod } from "../pod.ts";
-import { PlayedVm } from "./played-vm.ts";
-import { Speaker } from "./speaker.ts";
-import { zoneOf } from "./zone-of.ts";
+import { Heralds } from "./heralds.ts";
+import type { PlayedPod, VmIdentity } from "./launchers.ts";
+import { leavingOut } from "./left-out.ts";
+import { PlayedVm, type VmNetwork } from "./played-vm.ts";
+import { zoneOf, type ZonePlan } from "./zone-of.ts";
 
 export interface ClusterWishes {
-  /** What is left out, to see what it is good for: neighbour entries of routers, or what nodes tell neighbours. */
-  readonly without?: ReadonlySet<"mac-binding" | "announcements">;
+  /** Of nodes' subnets and VMs' rows: both, where none are named. */
+  readonly families?: readonly Family[];
+  /** What guests ask for addresses of, and are spoken with by: IPv4, where none are named. */
+  readonly guestFamilies?: readonly Family[];
+  /** The node by whose gateway the cluster is reached from outside: the first, where none is named. */
+  readonly entry?: string;
+  /** What leaves the cluster has the address of its node; otherwise the world outside knows routes to it. */
+  readonly masks?: boolean;
+  /** What is left out, to see what it is good for (scenarios/scenario.ts). */
+  readonly without?: ReadonlySet<string>;
 }
 
 const nb = new Operations(ovnNorthbound);
@@ -44,27 +46,31 @@ interface Database {
   readonly zone: () => Zone;
 }
 
-export class LabCluster implements AsyncDisposable {
+export class LabCluster implements AsyncDisposable, VmNetwork {
   readonly lab: OvnLab;
   readonly writer: NorthboundWriter;
+  readonly moreRoutes = [`${proxyAddress4} dev eth0 scope link`, `default via ${proxyAddress4} dev eth0`] as const;
   readonly #wishes: ClusterWishes;
+  readonly #removed: Set<string>;
   /** Key: the zone's name. */
   readonly #databases: ReadonlyMap<string, Database>;
-  /** Key: the node's name. */
-  readonly #speakers = new Map<string, Speaker>();
   readonly #pods: OvnPod[] = [];
-  /** Key: the VM's name. */
-  readonly #saying = new Map<string, AbortController>();
-  readonly #said: Promise<void>[] = [];
   readonly #vms: PlayedVm[] = [];
+  #heralds: Heralds | undefined;
 
-  private constructor(lab: OvnLab, databases: ReadonlyMap<string, Database>, wishes: ClusterWishes) {
+  private constructor(
+    lab: OvnLab,
+    databases: ReadonlyMap<string, Database>,
+    wishes: ClusterWishes,
+    removed: Set<string>,
+  ) {
     this.lab = lab;
     this.#databases = databases;
     this.#wishes = wishes;
-    const zones = [...databases].map(([name, { northbound }]): [string, NorthboundZone] => [
+    this.#removed = removed;
+    const zones = [...databases].map(([name, { northbound, zone }]): [string, NorthboundZone] => [
       name,
-      { northbound: this.#leavingOut(northbound), zone: (features) => zoneOf(lab, name, features) },
+      { northbound: leavingOut(northbound, wishes.without ?? new Set()), zone },
     ]);
     this.writer = new NorthboundWriter(new Map(zones));
   }
@@ -72,26 +78,51 @@ export class LabCluster implements AsyncDisposable {
   /** Topology, nodes' own ports, and a way from outside to the cluster by the first node. */
   static async open(lab: OvnLab, wishes: ClusterWishes = {}, signal?: AbortSignal): Promise<LabCluster> {
     const databases = new Map<string, Database>();
+    const removed = new Set<string>();
+    const plan: ZonePlan = { lab, removed, families: wishes.families ?? [4, 6], masks: wishes.masks ?? false };
     for (const { name } of lab.zones) {
       const client = await LabClient.open(ovnNorthbound, lab.northbound(name), northboundTables, signal);
       const northbound = new Northbound(client.ovsdb);
       // Until ovn-northd has told what it is, the least would be expected of it.
       await client.until("ovn-northd to tell its version", () => northbound.version, signal);
-      databases.set(name, { client, northbound, zone: () => zoneOf(lab, name, featuresOf(northbound.version)) });
+      const zone = () => zoneOf(plan, name, featuresOf(northbound.version));
+      databases.set(name, { client, northbound, zone });
     }
-    const cluster = new LabCluster(lab, databases, wishes);
+    const cluster = new LabCluster(lab, databases, wishes, removed);
     const limit = signal ?? AbortSignal.timeout(60_000);
-    for (const name of databases.keys()) await cluster.writer.sweep(name, new Map(), limit);
-    const speakers = [...databases.values()]
-      .flatMap(({ zone }) => localNodes(zone()))
-      .map((node) => async () => {
-        const speaker = await Speaker.open(lab.node(node.name), node, lab.programs, signal);
-        cluster.#speakers.set(node.name, speaker);
-      });
-    await together(speakers, signal);
-    await lab.outside.run(["ip", "route", "add", "10.244.0.0/16", "via", lab.wiring.outsideAddressOf(1)]);
+    for (const [name, { northbound }] of databases) {
+      await cluster.writer.sweep(name, new Map(), limit);
+      await northbound.barrier("sb", limit);
+    }
+    await lab.bindRemotes(limit);
+    cluster.#heralds = await Heralds.open(lab, cluster.#nodes, signal);
+    const entry = 1 + lab.nodes.findIndex(({ name }) => name === (wishes.entry ?? "node1"));
+    await lab.outside.run(
+      ["ip", "route", "add", "10.244.0.0/16", "via", lab.wiring.outsideAddressOf(entry)],
+      ["ip", "route", "add", "fd10:244::/48", "via", lab.wiring.outsideAddressOf(entry, 6)],
+    );
     await cluster.settled(signal);
+    if (cluster.guestFamilies.includes(6)) cluster.#heralds.sayRouters(() => cluster.#vms);
     return cluster;
+  }
+
+  /**
+   * The node's programs end as those of a machine that is switched off, and then it is taken out of the cluster:
+   * topology and VMs' rows are written anew.
+   */
+  async removeNode(name: string, signal: AbortSignal): Promise<void> {
+    const node = this.lab.node(name);
+    await node.fail();
+    this.#removed.add(name);
+    await this.#heralds?.leave(name);
+    this.#pods.splice(0, Infinity, ...this.#pods.filter((pod) => pod.node !== node));
+    for (const zone of this.#databases.keys()) await this.writer.repair(zone, signal);
+    for (const vm of this.#vms) await vm.reconcile(signal);
+    for (const zone of this.lab.zones) await zone.removeChassis(name);
+  }
+
+  get guestFamilies(): readonly Family[] {
+    return this.#wishes.guestFamilies ?? [4];
   }
 
   get zones(): Zones {
@@ -143,27 +174,20 @@ export class LabCluster implements AsyncDisposable {
     return vm;
   }
 
-  /** What the nodes' daemons would say of a VM that has moved, as often as they would, until it moves again. */
-  announce(from: string | undefined, to: VmPlacement): void {
-    const all = announcementsOf({ from, to }, this.#neighbours());
-    if (this.#wishes.without?.has("announcements") === true || all.length === 0) return;
-    this.#saying.get(to.name)?.abort();
-    const saying = new AbortController();
-    this.#saying.set(to.name, saying);
-    this.#said.push(this.#say(all, saying.signal));
+  portOf({ namespace: of }: VmIdentity, { name, uid }: PlayedPod): { port: string; portVersion: string } {
+    return { port: podPort(of, name), portVersion: uid };
   }
 
-  async #say(all: readonly Announcement[], signal: AbortSignal): Promise<void> {
-    let spentMs = 0;
-    for (const atMs of announceAtMs) {
-      try {
-        await pause(atMs - spentMs, undefined, { signal });
-      } catch {
-        return; // it has moved again, or the lab ends
-      }
-      spentMs = atMs;
-      await Promise.all([...this.#speakers.values()].map((speaker) => speaker.say(all)));
-    }
+  async write(
+    { namespace: of, name }: VmIdentity,
+    placement: VmPlacement | "gone",
+    from: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const zone of zoneOrder(placement, this.zones))
+      await this.writer.write(zone, new Map([[`${of}/${name}`, placement]]), signal);
+    if (placement === "gone" || this.#wishes.without?.has("announcements") === true) return;
+    this.#heralds?.announce({ from, to: placement }, this.#neighbours());
   }
 
   /** Every chassis has what is in the databases now. */
@@ -172,22 +196,8 @@ export class LabCluster implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const saying of this.#saying.values()) saying.abort();
-    await Promise.allSettled(this.#said);
+    await this.#heralds?.close();
     for (const { client } of this.#databases.values()) await client.close();
-  }
-
-  #leavingOut(northbound: Northbound): NorthboundZone["northbound"] {
-    const isLeftOut = ({ table }: Desired["wanted"][number]) =>
-      table === "Static_MAC_Binding" && this.#wishes.without?.has("mac-binding") === true;
-    return {
-      get version() {
-        return northbound.version;
-      },
-      vms: () => northbound.vms(),
-      apply: (desired, signal) =>
-        northbound.apply({ ...desired, wanted: desired.wanted.filter((each) => !isLeftOut(each)) }, signal),
-    };
   }
 
   *#neighbours(): Iterable<Neighbour> {

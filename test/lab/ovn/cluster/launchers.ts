@@ -32,8 +32,9 @@ interface Played extends PlayedPod {
 
 export class PlayedLaunchers {
   readonly vm: VmIdentity;
-  readonly #instance = randomUUID();
-  readonly #pods: Played[] = [];
+  /** Of its VMI: every start of the VM has another. */
+  #instance = randomUUID();
+  #pods: Played[] = [];
   #count = 0;
 
   constructor(vm: VmIdentity) {
@@ -79,6 +80,12 @@ export class PlayedLaunchers {
 
   ended(pod: PlayedPod, phase: "Succeeded" | "Failed"): void {
     this.#of(pod).phase = phase;
+  }
+
+  /** The VM is stopped: its VMI and its pods are no more. What is added next is of a new life. */
+  clear(): void {
+    this.#instance = randomUUID();
+    this.#pods = [];
   }
 
   list(): readonly Launcher[] {

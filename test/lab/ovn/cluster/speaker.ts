@@ -1,36 +1,39 @@
-// A node's own port on its switch, and what the node says there: the frames go the way of every packet that the node
-// sends by it, through OVN's flows.
+// A node's own port on its switch, and what the node says there: frames leave by the port's link, and go the way of
+// every packet that the node sends by it, through OVN's flows.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
 import type { Announcement } from "../../../../src/migration/neighbours/announcements.ts";
 import { framesOf } from "../../../../src/migration/neighbours/frames.ts";
-import { parseMac } from "../../../../src/net/mac.ts";
+import { routerFrame } from "../../../../src/migration/neighbours/router.ts";
+import { type Mac, parseMac } from "../../../../src/net/mac.ts";
 import { managementPort } from "../../../../src/ovn/names.ts";
 import { managementAddress, onSubnet } from "../../../../src/ovn/zone/addresses.ts";
 import type { ZoneNode } from "../../../../src/ovn/zone/zone.ts";
-import { quote, run } from "../../command.ts";
+import { dyingWithParent } from "../../place.ts";
 import type { OvnNode } from "../node.ts";
-import type { OvnPrograms } from "../packages.ts";
 import { podMtu } from "../wiring.ts";
 
 const link = "ovn-k8s-mp0";
+const script = fileURLToPath(new URL("./speaker-process.ts", import.meta.url));
+/** As long as a migration may last, and said again long before. */
+const routerSeconds = 9000;
 
 export class Speaker {
-  readonly #node: OvnNode;
-  readonly #mac: string;
-  readonly #programs: OvnPrograms;
+  readonly #node: string;
+  readonly #mac: Mac;
+  readonly #child: ChildProcess;
 
-  private constructor(node: OvnNode, mac: string, programs: OvnPrograms) {
+  private constructor(node: string, mac: Mac, child: ChildProcess) {
     this.#node = node;
     this.#mac = mac;
-    this.#programs = programs;
+    this.#child = child;
+    child.stdin!.on("error", () => {}); // it has ended with its node
   }
 
   /** Resolves when OVN has taken the port in. */
-  static async open(
-    node: OvnNode,
-    { name, managementMac, subnets }: ZoneNode,
-    programs: OvnPrograms,
-    signal?: AbortSignal,
-  ) {
+  static async open(node: OvnNode, { name, managementMac, subnets }: ZoneNode, signal?: AbortSignal): Promise<Speaker> {
     await node.switch.addPort(link, { "iface-id": managementPort(name) }, signal, "internal");
     await node.namespace.run(
       ["ip", "link", "set", link, "address", managementMac!, "mtu", `${podMtu}`, "up"],
@@ -39,22 +42,31 @@ export class Speaker {
         return ["ip", "address", "add", onSubnet(managementAddress(subnet), subnets), "dev", link, ...more];
       }),
     );
-    await node.switch.installed(link, signal);
-    return new Speaker(node, managementMac!, programs);
+    const [program = "", ...args] = dyingWithParent(node.namespace.place.wrap([process.execPath, script, link]));
+    const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
+    await Promise.all([once(child.stdout, "data", { ...(signal && { signal }) }), node.switch.installed(link, signal)]);
+    return new Speaker(name, parseMac(managementMac!), child);
   }
 
-  async say(announcements: readonly Announcement[]): Promise<void> {
-    const { switch: own, name } = this.#node;
-    const port = own.portNumber(link);
-    const frames = announcements
-      .filter(({ node }) => node === name)
-      .flatMap((each) => framesOf(each, parseMac(this.#mac)));
+  say(announcements: readonly Announcement[]): void {
+    const own = announcements.filter(({ node }) => node === this.#node);
+    this.#send(own.flatMap((each) => framesOf(each, this.#mac)));
+  }
+
+  /** To a VM on the node's switch: its router in IPv6. */
+  sayRouter(to: Mac): void {
+    this.#send([routerFrame({ to, mtu: podMtu, lifetimeSeconds: routerSeconds }, this.#mac)]);
+  }
+
+  async close(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await ended;
+  }
+
+  #send(frames: readonly Uint8Array[]): void {
     if (frames.length === 0) return;
-    const commands = frames.map((frame) => {
-      const words = `in_port=${port} packet=${Buffer.from(frame).toString("hex")} actions=table`;
-      return this.#programs.command("ovs-ofctl", "packet-out", own.managementOf("br-int"), words);
-    });
-    // One shell for all: the first is out before the last program has been started.
-    await run(["sh", "-ec", commands.map((each) => each.map(quote).join(" ")).join("\n")]);
+    this.#child.stdin!.write(`${frames.map((frame) => Buffer.from(frame).toString("hex")).join(" ")}\n`);
   }
 }

@@ -1,6 +1,6 @@
-// What the lab sees of a southbound database: which chassis are there, and where ports are bound.
-import { follow } from "../../../src/ovsdb/cache/followed.ts";
-import type { DatabaseShape } from "../../../src/ovsdb/notation/shape.ts";
+// What is followed and written of a southbound database: the rest of it is ovn-northd's and the chassis' own.
+import { follow } from "../../ovsdb/cache/followed.ts";
+import type { DatabaseShape } from "../../ovsdb/notation/shape.ts";
 
 export const southbound = {
   name: "OVN_Southbound",
@@ -12,6 +12,7 @@ export const southbound = {
       encaps: { set: "uuid" },
       other_config: { map: ["string", "string"] },
     },
+    Chassis_Private: { name: "string" },
     Encap: {
       type: { enum: ["geneve", "stt", "vxlan"] },
       ip: "string",
@@ -28,11 +29,16 @@ export const southbound = {
 } as const satisfies DatabaseShape;
 
 export const chassis = follow(southbound, "Chassis", {
-  columns: ["name", "hostname", "other_config"],
+  columns: ["name", "hostname", "encaps", "other_config"],
   indexes: { name: (row) => [row.name] },
 });
+
+export const encaps = follow(southbound, "Encap", { columns: ["type", "ip", "chassis_name"] });
 
 export const bindings = follow(southbound, "Port_Binding", {
   columns: ["logical_port", "chassis", "additional_chassis", "up"],
   indexes: { port: (row) => [row.logical_port] },
 });
+
+/** What the client of a southbound database has to follow. */
+export const southboundTables = [chassis, encaps, bindings];
