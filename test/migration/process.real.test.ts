@@ -6,9 +6,10 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFailed } from "vitest";
 
-import { nodes, pods } from "../../src/cluster/resources.ts";
+import { nodes, type Pod, pods } from "../../src/cluster/resources.ts";
 import { connect, type Connection } from "../../src/kube/config/connect.ts";
 import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
+import type { ObjectName } from "../../src/kube/meta.ts";
 import { applyDeployment, controllerKubeconfig } from "../claims/deployed.ts";
 import { kubevirtCrds } from "../claims/kubevirt/crds.ts";
 import type { Machine } from "../claims/kubevirt/machine.ts";
@@ -98,6 +99,14 @@ async function shows(row: string): Promise<void> {
   });
 }
 
+/** Says its address on a pod by an account that may: the controller's. */
+async function attached(at: ObjectName): Promise<void> {
+  await using as = connect(await loadKubeconfig({ path: await controllerKubeconfig(lab), context: undefined }));
+  const annotations = { [networksAnnotation]: JSON.stringify({ default: network }) };
+  const body = { metadata: { annotations } };
+  await as.client.patch(pods, at, { type: "merge", body }, { subresource: "status" });
+}
+
 let vm: Machine;
 
 it("a VM gets its rows, moves, and they follow", { timeout: 180_000 }, async () => {
@@ -105,7 +114,7 @@ it("a VM gets its rows, moves, and they follow", { timeout: 180_000 }, async () 
   const annotations = { "kubevirt.io/allow-pod-bridge-network-live-migration": "" };
   vm = await f.kubevirt.create({ namespace: "default", name: "vm1", nics: [], annotations });
   expect(await f.kubevirt.start(vm)).toBe(true);
-  await f.annotate(vm.instance!.active, { [networksAnnotation]: JSON.stringify({ default: network }) });
+  await attached(vm.instance!.active.at);
   await shows("1 of 1 at home");
   const { target } = await f.migrated(vm, "n2");
   await shows("1 of 1 rtos-n2");
@@ -113,6 +122,33 @@ it("a VM gets its rows, moves, and they follow", { timeout: 180_000 }, async () 
   const receipt = async () => (await f.annotationsOf(target))["holdfast.io/migration-receipt"];
   const text = await until(receipt, { what: "the receipt" });
   expect(JSON.parse(text)).toMatchObject({ end: "succeeded", from: { node: "n1" }, to: { node: "n2" } });
+});
+
+it("nobody else says what the address of a pod is: a tenant's pod does not take the VM's", async () => {
+  const spec = { containers: [{ name: "c", image: "i" }], automountServiceAccountToken: false };
+  const labels = { "kubevirt.io": "virt-launcher" };
+  const says = (annotations: Record<string, string>) => ({
+    metadata: { name: "virt-launcher-thief", namespace: "default", labels, annotations },
+    spec: spec as Pod["spec"] & object,
+  });
+  const address = { [networksAnnotation]: JSON.stringify({ default: network }) };
+  const refusal = async (write: Promise<unknown>) =>
+    await write.then(
+      () => "done",
+      (error: unknown) => String(error),
+    );
+  expect(await refusal(f.client.create(pods, says(address)))).toContain("Only Holdfast says which address");
+  const thief = await f.client.create(pods, says({ "kubevirt.io/domain": "thief" }));
+  for (const annotations of [address, { "holdfast.io/address-since": "1970-01-01T00:00:00Z" }]) {
+    const write = f.client.patch(pods, thief.metadata as ObjectName, {
+      type: "merge",
+      body: { metadata: { annotations } },
+    });
+    expect(await refusal(write)).toContain("Only Holdfast says which address");
+  }
+  const own = { metadata: { annotations: { "kubevirt.io/domain": "another" } } };
+  expect(await refusal(f.client.patch(pods, thief.metadata as ObjectName, { type: "merge", body: own }))).toBe("done");
+  await f.client.delete(pods, thief.metadata as ObjectName, { gracePeriodSeconds: 0 });
 });
 
 it("killed with a target that waits, it finds the guest moved when it is back", { timeout: 180_000 }, async () => {

@@ -32,6 +32,9 @@ const nodeRules: readonly Rule[] = [
 
 const nodeSide = `${name}-node`;
 
+/** What a launcher pod says of its address: who could write it for a pod of theirs would have another's address. */
+const sayings = [podNetworksAnnotation, addressSinceAnnotation, guestSeenAnnotation, receiptAnnotation];
+
 export function ovnObjects(): object[] {
   return [
     role("ClusterRole", name, controllerRules),
@@ -56,7 +59,35 @@ export function ovnObjects(): object[] {
         ownOf('object.spec.?nodeName.orValue("")'),
       ),
     ),
+    ...policyObjects("holdfast-ovn-addresses", onlyOurs()),
   ];
+}
+
+/** For everybody else, administrators too: a pod that is put back from a backup is made without them. */
+function onlyOurs(): object {
+  const ours = [controllerName, nodeName].map((account) => `!(${isUser(account)})`);
+  const keys = sayings.map((key) => `"${key}"`).join(", ");
+  const before = 'oldObject == null ? "" : oldObject.metadata.?annotations[?key].orValue("")';
+  return {
+    failurePolicy: "Fail",
+    matchConstraints: {
+      resourceRules: [
+        {
+          apiGroups: [""],
+          apiVersions: ["v1"],
+          operations: ["CREATE", "UPDATE"],
+          resources: ["pods", "pods/status", "pods/binding", "bindings"],
+        },
+      ],
+    },
+    matchConditions: [{ name: "others", expression: ours.join(" && ") }],
+    validations: [
+      {
+        expression: `[${keys}].all(key, object.metadata.?annotations[?key].orValue("") == (${before}))`,
+        message: `Only Holdfast says which address a pod has on OVN: leave out the annotations ${sayings.join(", ")}.`,
+      },
+    ],
+  };
 }
 
 function policy(resource: string, account: string, annotations: readonly string[], ...more: readonly object[]): object {
