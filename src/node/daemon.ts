@@ -227,8 +227,10 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   const source = { ...common, ledgers, agent, pools: slicedPools, obstacle, isStarting: () => !agent.isKnown() };
   const legacy = { ...common, ledgers, poolResolver, poolNamespace: () => state.poolNamespace };
   const findPod = podFinder(client, podInformer.cache);
+  const trusted = trustedNamespaces(options.systemNamespace, options.trustedNamespaces);
   const ovn = await openOvn(options.ovnPlace, {
     ...common,
+    trusted,
     findPod,
     pods: podInformer,
     identify: fencing?.identify ?? namespaceId,
@@ -240,7 +242,7 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
     ...common,
     ...(ovn && { ovn: ovn.networks }),
     nodeName: node,
-    trusted: trustedNamespaces(options.systemNamespace, options.trustedNamespaces),
+    trusted,
     get poolNamespace() {
       return state.poolNamespace;
     },

@@ -2,6 +2,7 @@
 // been given already, which subnet the node has.
 import { isOfOvnkube } from "../../cluster/ovnkube.ts";
 import { hasEnded, type Pod, virtualMachineInstances } from "../../cluster/resources.ts";
+import type { Trusted } from "../../cluster/trusted-namespaces.ts";
 import type { NetworkConfig } from "../../cni/config/network.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
@@ -29,6 +30,8 @@ export interface OvnNetworksOptions extends AttacherOptions {
   readonly pods: { readonly cache: Pick<Cache<Pod>, "list">; readonly hasSynced: boolean };
   readonly journal: Pick<Journal, "holds">;
   readonly tell: Tell;
+  /** Whose definitions may attach pods. */
+  readonly trusted: Trusted;
 }
 
 /** What an ADD on a network of OVN goes by. */
@@ -73,7 +76,7 @@ export class OvnNetworks {
     found: PodFacts | undefined,
     signal: AbortSignal,
   ): Promise<OvnAsk> {
-    const { local, node, client, clock } = this.#options;
+    const { local, node, client, clock, trusted } = this.#options;
     const { args, interfaceName } = invocation;
     if (found === undefined || found.uid === "") {
       const what = `the API server has no pod ${args.podNamespace}/${args.podName}`;
@@ -85,7 +88,8 @@ export class OvnNetworks {
     if (obstacle !== undefined) throw later(obstacle);
     const { name: network, ovn } = loaded.network;
     const { bridgeMappings } = local;
-    assertAttachable({ invocation, ovn: ovn!, network, pod: found, node, bridgeMappings });
+    const beside = this.#besideOf(invocation, network, found);
+    assertAttachable({ invocation, ovn: ovn!, network, pod: found, node, bridgeMappings, trusted, beside });
     if (ovn!.topology !== "default")
       return { pod: found, vm: undefined, hasBridge: false, given: undefined, subnets: undefined, keeper: undefined };
     const moving = movingVmOf(found);
@@ -132,6 +136,14 @@ export class OvnNetworks {
     );
     const addresses = new Set(own.map(({ address }) => `${address}`));
     return vm.network!.addresses.every(({ address }) => addresses.has(`${address}`));
+  }
+
+  /** Another interface of the same sandbox on the same network. */
+  #besideOf({ containerId, interfaceName }: AttachmentInvocation, network: string, { uid }: PodFacts): string {
+    const isBeside = (each: OvnRecord) =>
+      each.network === network && each.pod.uid === uid && each.isGoing !== true && each.containerId === containerId;
+    const all = this.#options.file.all().filter(isBeside);
+    return all.find((each) => each.interfaceName !== interfaceName)?.interfaceName ?? "";
   }
 
   #beside(): string {
