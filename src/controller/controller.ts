@@ -129,6 +129,7 @@ export function assembleController(options: ControllerOptions): AssembledControl
   const claims = reconcilers.includes("claims")
     ? new ClaimsLeader({
         ...(cutRules && { trusted: cutRules.trusted }),
+        attachesOvn: options.ovn !== undefined,
         ...shared,
         ...(registry && { metrics: claimMetrics(registry) }),
       })

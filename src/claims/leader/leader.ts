@@ -13,6 +13,8 @@ import { Term } from "./term.ts";
 export interface ClaimsOptions extends ReconcilerOptions {
   /** Namespaces whose definitions only administrators write. Default: the system namespace and `default`. */
   readonly trusted?: Trusted;
+  /** Networks of the type that OVN-Kubernetes uses are attached by our own daemons. Default: they are its. */
+  readonly attachesOvn?: boolean;
   /** Of networks that name none. */
   readonly cooldownMs: number;
   /** End claims also where the owners of very many seem to be gone at once. Default: no. */

@@ -13,7 +13,7 @@ interface Parts {
 }
 
 /** Definitions as if they had been listed; undefined: they have not. */
-function networksOf(parts: Readonly<Record<string, Parts>> | undefined): ClaimNetworks {
+function networksOf(parts: Readonly<Record<string, Parts>> | undefined, attachesOvn = false): ClaimNetworks {
   const client = new KubeClient({ transport: () => Promise.reject(new Error("nobody is asked")) });
   const followed = new DefinitionInformer({ client, clock: new ManualClock(), onError: () => {} });
   const objects = Object.entries(parts ?? {}).map(([name, { namespace = "shop", config }]) =>
@@ -31,7 +31,7 @@ function networksOf(parts: Readonly<Record<string, Parts>> | undefined): ClaimNe
     cache: { value: cache },
     list: { value: () => (parts === undefined ? undefined : objects) },
   });
-  return new ClaimNetworks(listed, "kube-system");
+  return new ClaimNetworks(listed, "kube-system", undefined, attachesOvn);
 }
 
 const ours = (name: string, ipam: object) => ({
@@ -58,6 +58,15 @@ describe("networks of claims", () => {
       networks.giverOf("ovn", "shop"),
       networks.giverOf("none", "shop"),
     ]).toEqual(["holdfast", "other", "unknown"]);
+  });
+
+  it("of OVN-Kubernetes' type are its, unless our daemons attach them", () => {
+    const plugin = { name: "ovn", topology: "layer2", subnets: "10.1.0.0/16", allowPersistentIPs: true };
+    const ovn = { config: { cniVersion: "1.0.0", ...plugin, type: "ovn-k8s-cni-overlay" } };
+    const own = { config: { cniVersion: "1.0.0", ...plugin, name: "own", type: "holdfast-ovn" } };
+    expect(networksOf({ ovn, own }).giverOf("ovn", "shop")).toBe("other");
+    expect(networksOf({ ovn, own }).giverOf("own", "shop")).toBe("holdfast");
+    expect(networksOf({ ovn, own }, true).giverOf("ovn", "shop")).toBe("holdfast");
   });
 
   it("know the range of an address, by its ends too", () => {

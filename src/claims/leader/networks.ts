@@ -30,6 +30,7 @@ export class ClaimNetworks {
   readonly #definitions: DefinitionInformer;
   readonly #systemNamespace: string;
   readonly #trusted: Trusted;
+  readonly #attachesOvn: boolean;
   /** By the name in the CNI configuration; undefined: a definition has changed since. */
   #networks: ReadonlyMap<string, readonly Network[]> | undefined;
 
@@ -37,10 +38,12 @@ export class ClaimNetworks {
     definitions: DefinitionInformer,
     systemNamespace: string,
     trusted: Trusted = trustedNamespaces(systemNamespace),
+    attachesOvn = false,
   ) {
     this.#definitions = definitions;
     this.#systemNamespace = systemNamespace;
     this.#trusted = trusted ?? trustedNamespaces(systemNamespace);
+    this.#attachesOvn = attachesOvn;
   }
 
   changed(): void {
@@ -125,7 +128,7 @@ export class ClaimNetworks {
   }
 
   #known(): ReadonlyMap<string, readonly Network[]> {
-    this.#networks ??= networksOf(this.#definitions.list() ?? [], this.#systemNamespace);
+    this.#networks ??= networksOf(this.#definitions.list() ?? [], this.#systemNamespace, this.#attachesOvn);
     return this.#networks;
   }
 }
@@ -133,9 +136,11 @@ export class ClaimNetworks {
 function networksOf(
   objects: readonly StoredDefinition[],
   systemNamespace: string,
+  attachesOvn: boolean,
 ): ReadonlyMap<string, readonly Network[]> {
   const all = objects.map((object) => {
-    const { network, isOurs } = readPersistence(object);
+    const { network, isOurs: isRead, mayBeOvnKubernetes } = readPersistence(object);
+    const isOurs = isRead && (attachesOvn || mayBeOvnKubernetes !== true);
     const [definition] = isOurs ? readDefinitions([object], systemNamespace).readable : [];
     const ranges = definition?.config.ranges.map((range) => ({ definition, range })) ?? [];
     return { network, namespace: object.metadata.namespace ?? "", isOurs, ranges };

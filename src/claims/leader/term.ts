@@ -76,7 +76,7 @@ export class Term {
     this.#caches = caches;
     this.#gate = gate;
     this.#state = new StateClient(options);
-    this.#networks = new ClaimNetworks(definitions, systemNamespace, options.trusted);
+    this.#networks = new ClaimNetworks(definitions, systemNamespace, options.trusted, options.attachesOvn);
     this.#pending = new PendingCreates(clock, (key) => caches.claims.cache.get(key));
     const held = new ClaimHoldIndex(options);
     const sources = { ...options, caches, gate, held, networks: this.#networks, pending: this.#pending };

@@ -45,6 +45,11 @@ const primaryReserved = 2;
 /** Ours, and the name under which existing definitions have it. A runtime starts the plugin by it. */
 const attachTypes: ReadonlySet<unknown> = new Set(["holdfast-ovn", "ovn-k8s-cni-overlay"]);
 
+/** OVN-Kubernetes' own plugin has this name too: where it runs, the network is its. */
+export function isOvnKubernetes({ type }: JsonObject): boolean {
+  return type === "ovn-k8s-cni-overlay";
+}
+
 /** Our own plugin is started for it, and attaches the pod itself. */
 export function isAttached({ type }: JsonObject): boolean {
   return attachTypes.has(type);

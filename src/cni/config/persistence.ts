@@ -4,7 +4,7 @@
 //
 // Promised: for a definition of ours, the parser (ipam-config.ts) says the same, by the same rule (overlay.ts).
 import { isObject, type JsonObject, kindOf, show, textOf } from "../json.ts";
-import { type Fault, isAttached, keyOf, overlayFault, overlayOf, sourcesIn } from "./overlay.ts";
+import { type Fault, isAttached, isOvnKubernetes, keyOf, overlayFault, overlayOf, sourcesIn } from "./overlay.ts";
 
 export interface Persistence {
   /** The name in the CNI configuration: `spec.network` of a claim. */
@@ -15,6 +15,8 @@ export interface Persistence {
   readonly isPrimary: boolean;
   /** Our IPAM gives its addresses. */
   readonly isOurs: boolean;
+  /** Ours by a type that OVN-Kubernetes uses too: who runs it says whose it is. */
+  readonly mayBeOvnKubernetes?: true;
   /** Why it is not allowed although it is asked for, or why the text cannot be read; empty: nothing is wrong. */
   readonly problem: string;
   /** The same, by key and value, where the text could be read. */
@@ -60,6 +62,7 @@ export function persistenceIn(whole: JsonObject): Persistence {
     isAllowed: wishes.includes(true) && fault === undefined,
     isPrimary,
     isOurs: ours !== undefined,
+    ...(ours !== undefined && isOvnKubernetes(ours) && { mayBeOvnKubernetes: true as const }),
     problem: fault === undefined ? "" : `${fault.key} is ${show(fault.value)}: ${fault.reason}`,
     ...(fault && { fault }),
   };
