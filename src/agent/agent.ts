@@ -158,7 +158,9 @@ class Agent {
       for (const pool of pools) if (!this.#isListed(pool) && !this.#isKnown(keyOf(pool))) this.#poolSet(pool);
       const followed = this.#networks.get(network);
       if (followed === undefined) continue;
-      if (!followed.holds.hasSynced) for (const hold of holds) followed.agent.served.setHold(hold);
+      // A list is told in turns: what it has told of already stays.
+      const isNews = (hold: (typeof holds)[number]) => followed.holds.cache.get(keyOf(hold)) === undefined;
+      if (!followed.holds.hasSynced) for (const hold of holds.filter(isNews)) followed.agent.served.setHold(hold);
       followed.agent.begin();
     }
   }

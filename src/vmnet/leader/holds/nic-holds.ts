@@ -147,7 +147,8 @@ export class NicHolds {
 
   /**
    * Makes the pictures of a pool, or makes them anew where its definition changed, in many turns of the event loop;
-   * until then those before are there. False: they are as they were, or somebody has drawn or erased them meanwhile.
+   * until then there are none: nothing is given by a definition that is no more. False: they are as they were, or
+   * somebody has drawn or erased them meanwhile.
    */
   async draw(plan: PoolPlan, of: string): Promise<boolean> {
     const [known] = this.#pictures.get(plan.key) ?? [];
@@ -156,6 +157,7 @@ export class NicHolds {
       const pool = new Pool(definition, () => this.#clock.wallMs(), this.#rows.owners);
       return { plan, of, prefix, pool };
     });
+    this.erase(plan.key);
     // What changes while they are drawn is shown in them, too.
     this.#drawing.set(plan.key, drawn);
     const turns = new Turns();
