@@ -64,7 +64,7 @@ export function askingOf(input: AskingInput): Asking {
   });
   const keeper = claim === undefined ? keeperOf(config, pod) : undefined;
   const owner = ownerFor(input, keeper);
-  const kept = keeper ?? attaching?.keeper;
+  const kept = claim === undefined ? (keeper ?? attaching?.keeper) : undefined;
   const namespace = poolNamespaceOf(input, selection);
   const shares = planOf({
     config,
