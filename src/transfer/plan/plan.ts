@@ -150,10 +150,12 @@ function unmatchedPool(pool: IPPool, networks: readonly Network[], goal: Goal): 
     const commands = near.map(({ key }) => `holdfast migrate plan --to ${goal.to} --pool ${namespace}/${name}=${key}`);
     return { message, fix: `If it belongs to one that has this range: ${commands.join("   or   ")}` };
   }
-  if (count === 0) return { message, fix: `Nothing is in it: kubectl -n ${namespace} delete ippool ${name}` };
+  // Daemons may remember its domain: a delete alone is not safe.
+  const removal = "docs/objects.md, Removing a pool, has the order in which it can go.";
+  if (count === 0) return { message, fix: `Nothing is in it, and it harms nobody. ${removal}` };
   const pods = [...new Set(Object.values(pool.spec.allocations).map(({ podref }) => podref))];
   const some = `${pods.slice(0, 3).join(", ")}${pods.length > 3 ? ` and ${pods.length - 3} more` : ""}`;
-  return { message, fix: `It stays as it is. If ${some} are gone: kubectl -n ${namespace} delete ippool ${name}` };
+  return { message, fix: `It stays as it is. If ${some} are gone: ${removal}` };
 }
 
 function unreadable(message: string): Advice {
