@@ -16,8 +16,7 @@ test("nothing but memory decides who waits for whom", () => {
   expect(lanesFor({ ...small, cores: 64 })).toEqual(lanesFor(small));
 });
 
-test("what computes has all cores, and nodes are fewer where memory is short", () => {
+test("what computes has all cores", () => {
   expect(flagsFor("together", { ...small, cores: 16 })).toContain("--maxWorkers=16");
-  expect(flagsFor("nodes", small)).toContain("--maxWorkers=2");
-  expect(flagsFor("nodes", roomy)).toContain("--maxWorkers=3");
+  expect(flagsFor("nodes", roomy)).toContain("--maxWorkers=2");
 });

@@ -23,15 +23,15 @@ export function lanesFor({ memoryBytes }: Machine): readonly (readonly Group[])[
 }
 
 /** Flags for vitest. */
-export function flagsFor(group: Group, { cores, memoryBytes }: Machine): readonly string[] {
+export function flagsFor(group: Group, { cores }: Pick<Machine, "cores">): readonly string[] {
   const limits: Record<Group, readonly string[]> = {
     // Files of one worker share its modules: loading them anew for each file took longer than most of the tests in it.
     together: ["--no-isolate", `--maxWorkers=${cores}`],
-    crowd: ["--no-isolate", "--maxWorkers=6"],
+    crowd: ["--no-isolate", "--maxWorkers=4"],
     // The cases of one file that run side by side wait for the API server and its controllers.
-    few: ["--no-isolate", "--maxWorkers=3", "--maxConcurrency=8"],
-    nodes: [`--maxWorkers=${memoryBytes >= roomyBytes ? 3 : 2}`],
-    programs: ["--maxWorkers=2"],
+    few: ["--no-isolate", "--maxWorkers=2", "--maxConcurrency=8"],
+    nodes: ["--maxWorkers=2"],
+    programs: ["--maxWorkers=1"],
   };
   // Room for what lives for a moment: a tenth of the processor time of tests that compute went into collecting it.
   return [...limits[group], "--execArgv=--max-semi-space-size=32"];

@@ -1,5 +1,7 @@
 // The suite's own small client: JSON over a transport, every call with a deadline. It knows no retries and no types
 // beyond object.ts, so that what a case sees is what the server sent.
+import { setTimeout as delay } from "node:timers/promises";
+
 import type { ApiResponse, Transport } from "../../../src/kube/transport/transport.ts";
 import { get, type Call, type Query } from "./call.ts";
 import type { KubeList, KubeObject, Status } from "./object.ts";
@@ -53,7 +55,12 @@ export class ApiClient {
 
   /** An answer of the 200s. Its object is the caller's to name: an object, unless said otherwise. */
   async done<T = KubeObject>(call: Call): Promise<T> {
-    const reply = await this.send(call);
+    let reply = await this.send(call);
+    // A server that makes a kind's storage anew asks to come again; what reads may.
+    for (let left = 30; left > 0 && call.method === "GET" && reply.status === 429; left -= 1) {
+      await delay(1000);
+      reply = await this.send(call);
+    }
     if (reply.status < 200 || reply.status > 299) throw new UnexpectedAnswer(call, "2xx", reply);
     return reply.body as T;
   }
