@@ -6,7 +6,6 @@ import { Component } from "./component.ts";
 import { type TokenHolder, writeKubeconfig } from "./credentials.ts";
 import { type EtcdPlan, etcdUrl } from "./etcd.ts";
 import type { Identities } from "./identities.ts";
-import { sparingCollector } from "./place.ts";
 import type { Rest } from "./rest.ts";
 
 export interface ControlPlanePlan extends EtcdPlan {
@@ -121,7 +120,7 @@ function component(
 ): Component {
   const logFile = join(plan.state.folder, `${name}.log`);
   return new Component(
-    { name, command: sparingCollector([plan.binaries.path(name), ...args]), place: plan.place, logFile, isReady },
+    { name, command: [plan.binaries.path(name), ...args], place: plan.place, logFile, isReady },
     plan.state,
   );
 }

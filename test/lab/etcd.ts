@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 
 import type { KubeBinaries } from "../../tools/kube/build.ts";
 import { Component } from "./component.ts";
-import { type Place, sparingCollector } from "./place.ts";
+import type { Place } from "./place.ts";
 import type { StateFile } from "./state.ts";
 
 export interface EtcdPlan {
@@ -21,7 +21,7 @@ export function makeEtcd({ binaries, state, place, fsync }: EtcdPlan): Component
   const client = etcdUrl(folder);
   // The peer address is never used by a single member, but etcd insists on one.
   const peer = `unix://${join(folder, "etcd-peer.sock")}`;
-  const command = sparingCollector([
+  const command = [
     binaries.path("etcd"),
     `--data-dir=${join(folder, "etcd")}`,
     `--log-level=warn`,
@@ -31,7 +31,7 @@ export function makeEtcd({ binaries, state, place, fsync }: EtcdPlan): Component
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=default=${peer}`,
     ...(fsync ? [] : ["--unsafe-no-fsync"]),
-  ]);
+  ];
   const isReady = async () => (await ask(folder, "GET", "/health")).status === 200;
   return new Component({ name: "etcd", command, place, logFile: join(folder, "etcd.log"), isReady }, state);
 }

@@ -12,7 +12,7 @@ import type { LabImages } from "./images.ts";
 import { bridgeAddress, joinNode, type LabNetwork, setCable } from "./network.ts";
 import type { NodeFacts } from "./node-files.ts";
 import { mountCommands } from "./node-mounts.ts";
-import { asNewNode, insideOf, type Place, sparingCollector } from "./place.ts";
+import { asNewNode, insideOf, type Place } from "./place.ts";
 import { type ProcessIdentity, sendSignal, withDescendants } from "./process.ts";
 import type { Rest } from "./rest.ts";
 import { answers } from "./socket.ts";
@@ -80,7 +80,7 @@ export class LabNode {
     await joinNode(this.#plan.network, this.index, this.pid);
     await run(place.wrap(script([...mountCommands(this.folder), ...this.#networkCommands()])), { signal });
 
-    const containerd = sparingCollector(["containerd", `--config=${join(this.folder, "containerd.toml")}`]);
+    const containerd = ["containerd", `--config=${join(this.folder, "containerd.toml")}`];
     const runSocket = join(`/proc/${this.pid}/root`, containerdSocket);
     this.#containerd = this.#component("containerd", containerd, place, () => answers(runSocket));
     await this.#containerd.start(signal);
@@ -146,13 +146,13 @@ export class LabNode {
 
   #kubeletCommand(): string[] {
     const { binaries, kubeconfig } = this.#plan;
-    return sparingCollector([
+    return [
       binaries.path("kubelet"),
       `--config=${join(this.folder, "kubelet.json")}`,
       `--kubeconfig=${kubeconfig}`,
       `--hostname-override=${this.name}`,
       `--node-ip=${this.address}`,
-    ]);
+    ];
   }
 
   #component(name: string, command: readonly string[], place: Place, isReady: () => Promise<boolean>): Component {

@@ -32,11 +32,3 @@ export const asNewNode: Place = { wrap: (command) => [...unshare, ...command], f
 export function dyingWithParent(command: readonly string[]): string[] {
   return ["setpriv", "--pdeathsig", "KILL", "--", ...command];
 }
-
-/**
- * A program in Go that collects its garbage less often: five times what is in use instead of twice, up to a limit. A
- * control plane's heap is small, and a fifth of its processor time went into collecting it.
- */
-export function sparingCollector(command: readonly string[]): string[] {
-  return ["env", "GOGC=400", "GOMEMLIMIT=600MiB", ...command];
-}
