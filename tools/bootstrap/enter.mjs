@@ -3,7 +3,7 @@
 // It is plain JavaScript, because on a fresh clone the only Node is the machine's own, which may be too old to run
 // TypeScript. It installs the packages when the lock file changed, then hands over to the Node that the lock pins.
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -37,6 +37,18 @@ const child = spawn(node, [join(root, script), ...rest], { stdio: "inherit" });
 // to this pid alone (a supervisor's TERM or HUP) is passed on.
 process.on("SIGINT", () => {});
 for (const signal of /** @type {const} */ (["SIGTERM", "SIGHUP"])) process.on(signal, () => child.kill(signal));
+// npm that is killed tells nobody: what it started would go on without it. Between the two stands a shell.
+const above = () => {
+  try {
+    return `${process.ppid} ${/\) \S (\d+)/.exec(readFileSync(`/proc/${process.ppid}/stat`, "latin1"))?.[1]}`;
+  } catch {
+    return "";
+  }
+};
+const parents = above();
+if (process.env["npm_lifecycle_event"] !== undefined && parents !== "") {
+  setInterval(() => !["", parents].includes(above()) && child.kill("SIGTERM"), 1000).unref();
+}
 child.on("error", (error) => {
   console.error(`holdfast: cannot start ${node}: ${error.message}`);
   process.exit(1);
