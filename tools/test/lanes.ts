@@ -11,7 +11,7 @@ export interface Machine {
 
 type Group = Suite["at"];
 
-/** At most: six control planes and nine nodes with their pods 8 GiB, workers and their vitest 6, files in memory 3. */
+/** At most: five control planes and six nodes with their pods 7 GiB, workers and their vitest 6, files in memory 3. */
 const roomyBytes = 18 * 2 ** 30;
 
 export function lanesFor({ memoryBytes }: Machine): readonly (readonly Group[])[] {

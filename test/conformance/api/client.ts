@@ -1,5 +1,5 @@
-// The suite's own small client: JSON over a transport, every call with a deadline. It knows no retries and no types
-// beyond object.ts, so that what a case sees is what the server sent.
+// The suite's own small client: JSON over a transport, every call with a deadline. It knows no types
+// beyond object.ts and one retry, of a GET that is told to come again: what a case sees is what the server sent.
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { ApiResponse, Transport } from "../../../src/kube/transport/transport.ts";
