@@ -61,7 +61,7 @@ export class ClusterCommand extends ReadingCommand {
     super(name);
     this.option(
       "--kubeconfig <file>",
-      "how to reach the API server (default: in a pod its service account, else KUBECONFIG or ~/.kube/config, else `holdfast up`)",
+      "how to reach the API server (default: in a pod its service account, else KUBECONFIG or ~/.kube/config; what is no daemon then finds `holdfast up`)",
     ).option("--context <name>", "which context of the kubeconfig");
   }
 

@@ -1,5 +1,5 @@
 // How a command reaches its cluster: the given kubeconfig, else the pod it runs in, else KUBECONFIG or ~/.kube/config,
-// else the `holdfast up` of this user.
+// else, for what a person types, the `holdfast up` of this user.
 import { existsSync } from "node:fs";
 
 import { connect } from "../kube/config/connect.ts";
@@ -17,15 +17,16 @@ export async function clusterConfig({ kubeconfig, context }: ConnectionOptions):
     if (kubeconfig === undefined && context === undefined && process.env["KUBERNETES_SERVICE_HOST"] !== undefined) {
       return await loadInClusterConfig();
     }
-    return await loadKubeconfig({ path: kubeconfig ?? ownKubeconfig(), context });
+    return await loadKubeconfig({ path: kubeconfig, context });
   } catch (error) {
     if (error instanceof ConfigError) throw new UsageError(error.message, 1, { cause: error });
     throw error;
   }
 }
 
-/** Of `holdfast up`, where this user has told of no other cluster. */
+/** Of `holdfast up`, where this user has told of no other cluster. Never for a daemon: it would serve the wrong one. */
 function ownKubeconfig(): string | undefined {
+  if (process.env["KUBERNETES_SERVICE_HOST"] !== undefined) return undefined;
   const path = kubeconfigIn(defaultFolder());
   return (process.env["KUBECONFIG"] ?? "") === "" && !existsSync(userKubeconfig()) && existsSync(path)
     ? path
@@ -49,7 +50,9 @@ export async function connected<T>(
   options: ConnectionOptions,
   work: (client: KubeClient, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  await using connection = connect(await clusterConfig(options), { userAgent: "holdfast" });
+  const own = options.kubeconfig === undefined ? ownKubeconfig() : undefined;
+  const config = await clusterConfig({ ...options, ...(own !== undefined && { kubeconfig: own }) });
+  await using connection = connect(config, { userAgent: "holdfast" });
   try {
     return await work(connection.client, stopSignal("SIGHUP"));
   } catch (error) {

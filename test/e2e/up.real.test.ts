@@ -107,6 +107,10 @@ describe("holdfast up", () => {
     const other = fixture.run({ ...env, KUBECONFIG: "/nowhere" }, "pools");
     expect(await other.ended).toBe(1);
     expect(await other.until("")).toContain("/nowhere");
+    // A daemon would serve the wrong cluster.
+    const daemon = fixture.run(env, "node", "--node-name", "n1");
+    expect(await daemon.ended).toBe(1);
+    expect(await daemon.until("")).toContain("There is no kubeconfig at");
   });
 
   it("refuses a folder that another one serves, and says which process that is, and what to do", async () => {
